@@ -1,0 +1,1 @@
+"""Canonical words to provider bytes, and back."""

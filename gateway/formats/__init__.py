@@ -1,0 +1,1 @@
+"""The provider formats, each a pure module of one shape."""

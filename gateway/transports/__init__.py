@@ -1,0 +1,1 @@
+"""Thin shells that carry provider bytes over the network."""

@@ -1,0 +1,1 @@
+"""The vocabulary of a run, and the machine that it follows."""

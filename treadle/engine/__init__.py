@@ -1,0 +1,1 @@
+"""Starts, drives, cancels, resumes and reads runs."""
