@@ -1,0 +1,134 @@
+"""The outside world, as small protocols: time, ids, secrets, the chat, the wire, and waiting for an answer.
+
+The engine is given these; tests give counters and scripts. Stores have their ports in storage/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from .identity import ChatRef
+from .jsontext import Json
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since the epoch (UTC)."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back, for durations."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Ids(Protocol):
+    def new(self) -> str:
+        """32 lower-case hex digits, never given twice."""
+        ...
+
+
+class SecretStore(Protocol):
+    def get(self, reference: str) -> str | None:
+        """The secret, or None where there is none under that name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """A request as it leaves: the body is final."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)  # they hold the key
+    body: bytes = field(repr=False)
+    method: str = "POST"
+
+
+@dataclass(frozen=True, slots=True)
+class WireReply:
+    """A reply as it came: the body is never touched."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+
+
+class ModelTransport(Protocol):
+    async def send(self, request: WireRequest) -> WireReply:
+        """One exchange; raises ModelFailed for faults of the line. Cancelling the task closes the socket."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatHead:
+    """The part of a chat that a run may see: how many messages, and the SHA-256 of the last one's line."""
+
+    message_count: int
+    last_sha256: str | None
+
+    def to_json(self) -> dict[str, Json]:
+        return {"messageCount": self.message_count, "lastSha256": self.last_sha256}
+
+
+CommitMode = Literal["replace", "append"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRequest:
+    """`chat_commit_requested` with the file's text and the head that the commit must find (DESIGN 5)."""
+
+    payload: dict[str, Json]
+    """The event's payload, as in runtime specification 8.2."""
+    text: str
+    commit_seq: int
+    """1 for the run's first commit."""
+    head: ChatHead
+    """What the run saw at its start; the first commit requires that prefix unchanged."""
+    message_id: str | None
+    """The message that the run's earlier commits made; None before the first."""
+
+    @property
+    def chat_ref(self) -> Json:
+        return self.payload["chatRef"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitReceipt:
+    """Where the text stands now: the zero-based index of the message, as a string."""
+
+    message_id: str
+
+
+class ChatHost(Protocol):
+    """A chat that runs write into. Every method raises TreadleError subclasses that say what is wrong."""
+
+    async def stable_chat_id(self, ref: ChatRef) -> str:
+        """The chat's identity, which survives renames (the header's `integrity`)."""
+        ...
+
+    async def head(self, ref: ChatRef, generation_type: str) -> ChatHead:
+        """The messages a run of this type may see; raises `agent.swipe_target_invalid`."""
+        ...
+
+    async def commit(self, request: CommitRequest) -> CommitReceipt:
+        """Write the text into the chat once; the same commitId again gives the first receipt."""
+        ...
+
+    async def update_persist_metadata(self, payload: dict[str, Json]) -> None:
+        """Mark the run's message with its persist state (runtime specification 8.6); repeating it changes nothing."""
+        ...
+
+
+AskKind = Literal["chat_commit", "persist_metadata", "approval"]
+
+Ask = Callable[[AskKind, dict[str, Json]], Awaitable[dict[str, Json]]]
+"""Wait for a person or a host: the payload that was journalled goes out, the answer comes back.
+
+In the engine it waits for a future; in a bare graph it interrupts.
+"""

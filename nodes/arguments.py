@@ -1,0 +1,130 @@
+"""A call's arguments: the closed schema that the model reads, and the fields taken from what it sent.
+
+Nothing is coerced: `3.0`, `"3"` and `null` are not whole numbers. Unknown keys are left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from ..graph.errors import ToolRefused
+from ..graph.jsontext import Json, dumps
+from ..graph.paths import WorkspacePath, parse
+
+INVALID = "tool.invalid_arguments"
+
+
+def schema(properties: dict[str, Json], *, required: tuple[str, ...] = ()) -> dict[str, Json]:
+    """A closed object schema; limits stand in the descriptions, and each tool enforces its own."""
+    closed: dict[str, Json] = {"type": "object", "properties": properties}
+    if required:
+        closed["required"] = list(required)
+    closed["additionalProperties"] = False
+    return closed
+
+
+def string(description: str, *, one_of: tuple[str, ...] = ()) -> Json:
+    return (
+        {"type": "string", "enum": list(one_of), "description": description}
+        if one_of
+        else _typed("string", description)
+    )
+
+
+def integer(description: str) -> Json:
+    return _typed("integer", description)
+
+
+def boolean(description: str) -> Json:
+    return _typed("boolean", description)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The fields of a call; every getter raises ToolRefused `tool.invalid_arguments` naming its field."""
+
+    fields: dict[str, Json]
+
+    def text(self, key: str) -> str:
+        """A required string, trimmed; not blank."""
+        value = self.raw(key).strip()
+        if not value:
+            raise refused(f"{key} must not be blank.")
+        return value
+
+    def raw(self, key: str) -> str:
+        """A required string as it was sent, perhaps empty."""
+        if key not in self.fields:
+            raise refused(f"{key} is missing; it must be a string.")
+        return _string(key, self.fields[key])
+
+    def optional_text(self, key: str) -> str | None:
+        """A string, trimmed; None where it is absent, null or blank."""
+        value = self.fields.get(key)
+        return None if value is None else _string(key, value).strip() or None
+
+    def optional_number(self, key: str) -> int | None:
+        """A whole number of 0 or more; None where it is absent."""
+        if key not in self.fields:
+            return None
+        value = self.fields[key]
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise refused(f"{key} must be a whole number of 0 or more, not {shown(value)}.")
+        return value
+
+    def number(self, key: str, default: int) -> int:
+        value = self.optional_number(key)
+        return default if value is None else value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.fields.get(key, default)
+        if not isinstance(value, bool):
+            raise refused(f"{key} must be true or false, not {shown(value)}.")
+        return value
+
+    def start(self, key: str = "path") -> WorkspacePath | None:
+        """Where to list or search; None, the workspace root, where it is absent, null, blank or only dots."""
+        value = self.fields.get(key)
+        text = "" if value is None else _string(key, value).strip()
+        if not text.replace("\\", "/").strip("./") and text[:1] not in ("/", "\\") and ".." not in text:
+            return None
+        try:
+            return parse(text)
+        except ToolRefused as error:
+            raise refused(error.message) from error
+
+
+def given(arguments: Json) -> Given:
+    """The call's fields; raises ToolRefused where `arguments` is no object."""
+    if isinstance(arguments, dict):
+        return Given(cast(dict[str, Json], arguments))
+    if isinstance(arguments, str):
+        raise refused(
+            "The arguments must be an object, but what was sent is not valid JSON of one; send the call again."
+        )
+    raise refused(f"The arguments must be an object, not {shown(arguments)}.")
+
+
+def refused(message: str) -> ToolRefused:
+    return ToolRefused(INVALID, message)
+
+
+def shown(value: Json, limit: int = 60) -> str:
+    """`value` as short JSON, for a message."""
+    text = dumps(value).decode()
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
+def _string(key: str, value: Json) -> str:
+    if not isinstance(value, str):
+        raise refused(f"{key} must be a string, not {shown(value)}.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise refused(f"{key} holds half of a character (a lone surrogate); send whole characters.") from None
+    return value
+
+
+def _typed(kind: str, description: str) -> Json:
+    return {"type": kind, "description": description}

@@ -1,0 +1,151 @@
+"""One attempt at the model: made by the first call and by every retry, so that they can't differ."""
+
+from __future__ import annotations
+
+from ..graph.errors import ModelFailed, RunCancelled, TreadleError
+from ..graph.events import EventType, Level
+from ..graph.jsontext import Json
+from ..graph.messages import ModelResponse, part_json
+from ..graph.state import RunState, Update
+from ..graph.table import Outcome
+from ..graph.text import count_chars, count_words, sha256_bytes
+from ..storage.folder import Change, Log, Put, pretty
+from ..storage.runs import body_path, response_path
+from .conversation import Turn
+from .deps import Deps, Run, in_thread
+from .rounds import stored_turn
+
+NARRATION_CHARS = 280
+
+
+async def attempt(state: RunState, deps: Deps, *opening: Change) -> Update:
+    """Make attempt `state.attempt` of round `state.round`; `opening` is recorded in the same hop as its start.
+
+    An answer that is stored already is not paid for again.
+    """
+    run = deps.run
+    if run.folder.ledger.find(EventType.MODEL_RESPONSE_STORED, round=state.round) is not None:
+        turn = await in_thread(lambda: stored_turn(run, state.round))
+        await run.record(Log(EventType.MODEL_COMPLETED, _completed(state.round, turn.answer)))
+        return await _answered(state, run, turn)
+    started = {"round": state.round, "attempt": state.attempt, "maxRetries": run.profile.max_retries}
+    await run.record(*opening, Log(EventType.MODEL_CALL_ATTEMPT_STARTED, started))
+    try:
+        request = run.gateway.build(run.connection, run.settings, run.conversation.fragments, run.specs)
+        exchange = await run.cancel.guard(run.gateway.generate(run.connection, request, run.specs))
+    except RunCancelled:
+        await run.record(_failed(started, "the run was cancelled", retryable=False, will_retry=False))
+        raise
+    except ModelFailed as error:
+        return await _refused(state, run, started, error)
+    except TreadleError as error:
+        await run.record(_failed(started, str(error), retryable=False, will_retry=False))
+        raise
+    run.cancel.check()
+    await run.record(*_stored(state, exchange.response, exchange.body, exchange.provider_state))
+    return await _answered(state, run, Turn(exchange.response, exchange.native))
+
+
+async def _answered(state: RunState, run: Run, turn: Turn) -> Update:
+    run.conversation.turn, answer = turn, turn.answer
+    changes: dict[str, object] = {
+        "round": state.round,
+        "attempt": state.attempt,
+        "wait_ms": 0,
+        "calls": tuple({"id": call.id, "name": call.name} for call in answer.tool_calls),
+        "call_index": 0,
+        "provider_state": {"lastResponseId": answer.id, "model": answer.model, "format": answer.format},
+    }
+    if answer.tool_calls:
+        return Update(Outcome.TOOLS_CALLED, changes)
+    if state.drift_attempts < run.profile.drift_max_attempts and state.round < run.profile.max_rounds:
+        return await _corrected(state, run, changes)
+    error = ModelFailed("the model answered with text and called no tool", code="model.tool_call_required")
+    return Update(Outcome.TEXT_ONLY, {**changes, "error": error.report()})
+
+
+async def _corrected(state: RunState, run: Run, changes: dict[str, object]) -> Update:
+    number = state.drift_attempts + 1
+    run.drift_commits[state.round] = state.commit_count
+    payload = {
+        "attempt": number,
+        "maxAttempts": run.profile.drift_max_attempts,
+        "round": state.round,
+        "committedCount": state.commit_count,
+        "reasonCode": "model.tool_call_required",
+    }
+    await run.record(Log(EventType.DRIFT_RECOVERY_ATTEMPTED, payload))
+    return Update(Outcome.DRIFTED, {**changes, "drift_attempts": number})
+
+
+async def _refused(state: RunState, run: Run, started: dict[str, Json], error: ModelFailed) -> Update:
+    """Transient while attempts remain and the server does not ask for a longer wait than is allowed."""
+    profile = run.profile
+    wait = max(profile.retry_interval_ms, error.retry_after_ms or 0)
+    too_long = wait > max(profile.retry_max_wait_ms, profile.retry_interval_ms)
+    if error.retryable and state.attempt <= profile.max_retries and not too_long:
+        await run.record(_failed(started, str(error), retryable=True, will_retry=True))
+        return Update(Outcome.TRANSIENT, {"round": state.round, "attempt": state.attempt, "wait_ms": wait})
+    await run.record(_failed(started, str(error), retryable=error.retryable, will_retry=False))
+    if too_long and error.retry_after_ms is not None:
+        error.details = {**error.details, "retryAfterMs": error.retry_after_ms}
+    raise error
+
+
+def _failed(started: dict[str, Json], message: str, *, retryable: bool, will_retry: bool) -> Log:
+    payload = {**started, "retryable": retryable, "willRetry": will_retry, "message": message}
+    return Log(EventType.MODEL_CALL_ATTEMPT_FAILED, payload, Level.WARN if will_retry else Level.ERROR)
+
+
+def _stored(state: RunState, answer: ModelResponse, body: bytes, provider_state: dict[str, Json]) -> list[Change]:
+    path = response_path(state.round)
+    document = {
+        "round": state.round,
+        "response": {
+            "message": {"role": str(answer.message.role), "parts": [part_json(part) for part in answer.message.parts]},
+            "toolCalls": [call.to_json() for call in answer.tool_calls],
+            "text": answer.text,
+            "providerMetadata": answer.metadata_json(),
+            "rawPath": body_path(state.round),
+            "rawSha256": sha256_bytes(body),
+        },
+    }
+    stored = {"round": state.round, "path": path, "responseId": answer.id, "model": answer.model}
+    return [
+        Put(body_path(state.round), body),
+        Put(path, pretty(document)),
+        Log(EventType.MODEL_RESPONSE_STORED, stored),
+        Log(EventType.PROVIDER_STATE_UPDATED, {"round": state.round, "providerState": provider_state}),
+        Log(EventType.MODEL_COMPLETED, _completed(state.round, answer)),
+    ]
+
+
+def _completed(round_number: int, answer: ModelResponse) -> dict[str, Json]:
+    reasoning = "\n\n".join(part.text for part in answer.reasoning)
+    text = answer.text
+    payload: dict[str, Json] = {
+        "round": round_number,
+        "modelResponsePath": response_path(round_number),
+        "toolCallCount": len(answer.tool_calls),
+        "hasAssistantText": bool(text.strip()),
+        "hasReasoning": bool(reasoning),
+        "textChars": count_chars(text),
+        "textWords": count_words(text),
+        "reasoningChars": count_chars(reasoning),
+        "reasoningWords": count_words(reasoning),
+    }
+    if answer.tool_calls and text.strip():
+        payload["narration"] = narration(text, NARRATION_CHARS)
+    return payload
+
+
+def narration(text: str, limit: int) -> dict[str, Json]:
+    """What the model said beside its calls, cut at `limit` characters."""
+    said = text.strip()
+    return {
+        "source": "assistantText",
+        "text": said[:limit],
+        "totalChars": count_chars(said),
+        "totalWords": count_words(said),
+        "truncated": len(said) > limit,
+    }

@@ -1,0 +1,233 @@
+"""One call's way through the pipeline: argument file, gates, the tool itself, its effect, its result (tools 2.2).
+
+Blocking; dispatch runs it in a thread, one hop a call. A call that a crash cut short is taken up where the journal
+says it stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..graph.errors import EffectUnknown, ToolRefused, TreadleError
+from ..graph.events import EventType, Level
+from ..graph.jsontext import Json
+from ..graph.messages import Finish, ModelResponse, ToolCall, ToolResult, tool_result
+from ..graph.ports import Clock
+from ..graph.status import RunStatus
+from ..storage.folder import Change, Do, Enter, Log, Put, pretty
+from . import registry
+from .deps import Run
+from .rounds import arguments_path, result_path
+from .tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, ToolOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Where a call stands, and what was spent before it."""
+
+    round: int
+    call: ToolCall
+    answer: ModelResponse
+    calls_made: int
+    calls_per_tool: Mapping[str, int]
+    commit_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """How a call went: `outcome` is None where it was refused."""
+
+    outcome: ToolOutcome | None
+    counted: bool
+    """Whether it was started: refused calls don't count against the budgets."""
+
+
+def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
+    """Run one call to its stored result (a commit: to its start). Raises TreadleError for what ends the run."""
+    stored = run.folder.ledger.find(EventType.TOOL_RESULT_STORED, round=seat.round, callId=seat.call.id)
+    if stored is not None:
+        return _taken_up(run, seat)
+    began = clock.monotonic()
+    try:
+        _gate(run, seat)
+    except ToolRefused as refusal:
+        run.folder.apply(*_refused(run, seat, refusal, began, clock, started=False))
+        return Dispatched(None, counted=False)
+    tool = registry.TOOLS[seat.call.name]
+    try:
+        planned = _planned(run, seat) or tool.run(seat.call.arguments, bench(run, seat.commit_count))
+    except ToolRefused as refusal:
+        run.folder.apply(*_refused(run, seat, refusal, began, clock, started=True))
+        return Dispatched(None, counted=True)
+    except TreadleError as error:
+        failed = {"round": seat.round, "callId": seat.call.id, "name": seat.call.name, "message": str(error)}
+        run.folder.apply(*_opening(run, seat), *_started(seat), Log(EventType.TOOL_CALL_FAILED, failed, Level.ERROR))
+        raise
+    _perform(run, seat, planned, began, clock)
+    return Dispatched(planned, counted=True)
+
+
+def bench(run: Run, commit_count: int) -> Bench:
+    return Bench(workspace=run.workspace, profile=run.profile, reads=run.reads, commit_count=commit_count)
+
+
+def result_changes(run: Run, seat: Seat, result: ToolResult, elapsed_ms: int) -> list[Change]:
+    """T6 and T7: the result's file and the two events; the result is kept for the next request."""
+    run.conversation.results[result.call_id] = result
+    path = result_path(run, seat.round, result.call_id)
+    return [
+        Put(path, pretty(result.to_json())),
+        Log(EventType.TOOL_RESULT_STORED, {"round": seat.round, "callId": result.call_id, "path": path}),
+        _ended(seat, result, elapsed_ms),
+    ]
+
+
+def answered(call: ToolCall, answer: Answer) -> ToolResult:
+    return ToolResult(call.id, call.name, answer.content, answer.structured, resource_refs=answer.resource_refs)
+
+
+def refusal_result(call: ToolCall, refusal: ToolRefused) -> ToolResult:
+    error = {"error": {"code": refusal.code, "message": refusal.message}}
+    return ToolResult(call.id, call.name, refusal.message, error, is_error=True, error_code=refusal.code)
+
+
+def elapsed_ms(began: float, clock: Clock) -> int:
+    return round((clock.monotonic() - began) * 1000)
+
+
+def _gate(run: Run, seat: Seat) -> None:
+    """Why a call may not start, if it may not."""
+    call, profile = seat.call, run.profile
+    if seat.answer.finish is Finish.LENGTH:
+        raise ToolRefused(
+            "tool.invalid_arguments",
+            "The answer was cut off at its length limit, so none of its calls was run. Send the calls again, shorter.",
+        )
+    if call.name not in registry.TOOLS:
+        known = ", ".join(spec.model_name for spec in run.specs)
+        raise ToolRefused("model.unknown_tool_call", f"There is no tool {call.model_name!r}. The tools are: {known}.")
+    if call.name not in profile.visible_tools:
+        raise ToolRefused("agent.tool_policy_denied", f"The profile does not allow {call.model_name}.")
+    if seat.calls_made >= profile.max_calls_per_run:
+        raise ToolRefused(
+            "agent.tool_budget_exhausted", f"This run's {profile.max_calls_per_run} tool calls are used up."
+        )
+    limit = profile.max_calls_per_tool.get(call.name)
+    if limit is not None and seat.calls_per_tool.get(call.name, 0) >= limit:
+        raise ToolRefused("agent.tool_budget_exhausted", f"This run's {limit} calls of {call.model_name} are used up.")
+
+
+def _opening(run: Run, seat: Seat) -> list[Change]:
+    path = arguments_path(run, seat.round, seat.call.id)
+    requested = {
+        "round": seat.round,
+        "callId": seat.call.id,
+        "name": seat.call.name,
+        "argumentsRef": path,
+        "providerMetadata": seat.call.metadata,
+    }
+    return [Put(path, pretty(seat.call.arguments)), Log(EventType.TOOL_CALL_REQUESTED, requested)]
+
+
+def _started(seat: Seat, effect: dict[str, Json] | None = None) -> list[Change]:
+    started: dict[str, Json] = {"round": seat.round, "callId": seat.call.id, "name": seat.call.name}
+    if effect is not None:
+        started["effect"] = effect
+    return [
+        Enter(RunStatus.DISPATCHING_TOOL, unless=(EventType.TOOL_CALL_STARTED, started)),
+        Log(EventType.TOOL_CALL_STARTED, started),
+    ]
+
+
+def _ended(seat: Seat, result: ToolResult, elapsed: int) -> Log:
+    payload = {
+        "round": seat.round,
+        "callId": result.call_id,
+        "name": result.name,
+        "isError": result.is_error,
+        "errorCode": result.error_code,
+        "message": result.content if result.is_error else None,
+        "elapsedMs": elapsed,
+        "resourceRefs": list(result.resource_refs),
+    }
+    if result.is_error:
+        return Log(EventType.TOOL_CALL_FAILED, payload, Level.WARN)
+    return Log(EventType.TOOL_CALL_COMPLETED, payload)
+
+
+def _refused(run: Run, seat: Seat, refusal: ToolRefused, began: float, clock: Clock, *, started: bool) -> list[Change]:
+    result = refusal_result(seat.call, refusal)
+    run.reads.observe(seat.call.arguments, result, None)
+    begun = _started(seat) if started else []
+    return [*_opening(run, seat), *begun, *result_changes(run, seat, result, elapsed_ms(began, clock))]
+
+
+def _perform(run: Run, seat: Seat, planned: ToolOutcome, began: float, clock: Clock) -> None:
+    opening = _opening(run, seat)
+    match planned:
+        case CommitAsked():
+            run.folder.apply(*opening, *_started(seat))
+        case Answer() | LoopEnded():
+            result = answered(seat.call, planned if isinstance(planned, Answer) else planned.answer)
+            result_file, *told = result_changes(run, seat, result, elapsed_ms(began, clock))
+            run.folder.apply(result_file, *opening, *_started(seat), *told)
+            run.reads.observe(seat.call.arguments, result, None)
+        case FileChange():
+            _change(run, seat, planned, opening, began, clock)
+
+
+def _change(run: Run, seat: Seat, change: FileChange, opening: list[Change], began: float, clock: Clock) -> None:
+    """Intent, effect, result. The result's file goes first: after a crash it is the plan that was being carried out."""
+    result = answered(seat.call, change.answer)
+    result_file, *told = result_changes(run, seat, result, elapsed_ms(began, clock))
+    effect = {"path": change.path, "preSha256": change.pre_sha256, "postSha256": change.post_sha256}
+    write = Do(lambda: run.workspace.write_bytes(change.path, change.data))
+    run.folder.apply(result_file, *opening, *_started(seat, effect), write, *told)
+    run.reads.observe(seat.call.arguments, result, change.pre_sha256)
+
+
+def _taken_up(run: Run, seat: Seat) -> Dispatched:
+    """The call's result is stored: nothing runs again, and only events that are missing are written."""
+    result = tool_result(run.folder.read_json(result_path(run, seat.round, seat.call.id)))
+    run.conversation.results[result.call_id] = result
+    run.folder.apply(_ended(seat, result, 0))
+    started = run.folder.ledger.find(EventType.TOOL_CALL_STARTED, round=seat.round, callId=seat.call.id)
+    if result.is_error:
+        return Dispatched(None, counted=started is not None)
+    answer = Answer(result.content, result.structured, result.resource_refs)
+    effect = started.payload.get("effect") if started is not None else None
+    if effect is not None:
+        return Dispatched(_made(seat, answer, effect), counted=True)
+    if seat.call.name == "workspace.finish":
+        return Dispatched(LoopEnded(answer), counted=True)
+    return Dispatched(answer, counted=True)
+
+
+def _planned(run: Run, seat: Seat) -> ToolOutcome | None:
+    """A change that was journalled but whose result was not: made already, still to make, or past telling."""
+    started = run.folder.ledger.find(EventType.TOOL_CALL_STARTED, round=seat.round, callId=seat.call.id)
+    effect = started.payload.get("effect") if started is not None else None
+    if effect is None:
+        return None
+    now = run.workspace.sha256(effect["path"])
+    if now == effect["postSha256"]:
+        stored = tool_result(run.folder.read_json(result_path(run, seat.round, seat.call.id)))
+        return _made(seat, Answer(stored.content, stored.structured, stored.resource_refs), effect, run)
+    if now == effect["preSha256"]:
+        return None  # nothing was changed: the tool plans the same change again
+    raise EffectUnknown(f"{effect['path']} is neither as it was before call {seat.call.id} nor as the call leaves it")
+
+
+def _made(seat: Seat, answer: Answer, effect: dict[str, Json], run: Run | None = None) -> FileChange:
+    """The change as planned, for a file that holds it already."""
+    patched = seat.call.name == "workspace.apply_patch"
+    return FileChange(
+        path=effect["path"],
+        pre_sha256=effect["preSha256"],
+        post_sha256=effect["postSha256"],
+        data=run.workspace.read_bytes(effect["path"]) if run is not None else b"",
+        event=EventType.WORKSPACE_PATCH_APPLIED if patched else EventType.WORKSPACE_FILE_WRITTEN,
+        payload=answer.structured,
+        answer=answer,
+    )

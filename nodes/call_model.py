@@ -1,0 +1,29 @@
+"""A round begins: the transcript is brought up to date and the model is asked, for the first time in this round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..graph.events import EventType
+from ..graph.state import RunState, Update
+from ..graph.status import RunStatus
+from ..storage.folder import Enter, Log
+from .assemble_context import request_summary
+from .attempt import attempt
+from .deps import Deps, in_thread
+from .rounds import close_rounds
+
+
+async def call_model(state: RunState, deps: Deps) -> Update:
+    run = deps.run
+    run.cancel.check()
+    if run.conversation.closed_rounds < state.round:
+        await in_thread(lambda: close_rounds(run, state.round))
+    asking = replace(state, round=state.round + 1, attempt=1)
+    created = {"round": asking.round, "request": request_summary(run)}
+    return await attempt(
+        asking,
+        deps,
+        Enter(RunStatus.CALLING_MODEL, unless=(EventType.MODEL_REQUEST_CREATED, created)),
+        Log(EventType.MODEL_REQUEST_CREATED, created),
+    )

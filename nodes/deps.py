@@ -1,0 +1,116 @@
+"""What a node may use: the outside by its ports, and the live objects of the run that it works on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from ..gateway.connection import Connection
+from ..gateway.gateway import ModelGateway
+from ..graph.errors import RunFailed, TreadleError
+from ..graph.jsontext import Json
+from ..graph.messages import ToolSpec
+from ..graph.ports import Ask, Clock
+from ..graph.profile import ResolvedProfile
+from ..storage.checkpoints import CheckpointStore
+from ..storage.folder import Change, RunFolder
+from ..storage.workspace import Workspace
+from .cancel import CancelSignal
+from .conversation import Conversation
+from .reads import ReadState
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What was frozen at the run's start, read from its input files."""
+
+    profile: ResolvedProfile
+    specs: tuple[ToolSpec, ...]
+    """The tools that the model sees, as the profile words them."""
+    settings: dict[str, Json]
+    """The chat payload without its prompt: what the gateway sends beside the messages."""
+    connection: Connection
+    conversation: Conversation
+
+
+@dataclass(slots=True)
+class Run:
+    """One run's live objects, rebuilt from its folder whenever a process begins to drive it."""
+
+    folder: RunFolder
+    chat_folder: Path
+    """The chat's own folder, which holds the persistent files that runs share."""
+    gateway: ModelGateway
+    workspace: Workspace
+    checkpoints: CheckpointStore
+    equipment: Equipment | TreadleError
+    """What was frozen at the start; an error where its files are damaged, raised when it is first needed."""
+    ask: Ask
+    cancel: CancelSignal = field(default_factory=CancelSignal)
+    reads: ReadState = field(default_factory=ReadState)
+    first_rounds: dict[str, int] = field(default_factory=dict[str, int])
+    """The round in which each call id was first seen: ids may repeat (DESIGN 5)."""
+    hydrated_from: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
+    """After a resume: the checkpoint whose text a (round, call id) was hydrated with."""
+    commits: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, str | None]])
+    """Confirmed commits in order: (commit id, message id)."""
+    drift_commits: dict[int, int] = field(default_factory=dict[int, int])
+    """For each round that was answered with plain text and corrected: the commits confirmed by then."""
+
+    @property
+    def id(self) -> str:
+        return self.folder.record.id
+
+    @property
+    def profile(self) -> ResolvedProfile:
+        return self._equipped.profile
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return self._equipped.specs
+
+    @property
+    def settings(self) -> dict[str, Json]:
+        return self._equipped.settings
+
+    @property
+    def connection(self) -> Connection:
+        return self._equipped.connection
+
+    @property
+    def conversation(self) -> Conversation:
+        return self._equipped.conversation
+
+    @property
+    def _equipped(self) -> Equipment:
+        if isinstance(self.equipment, TreadleError):
+            raise self.equipment
+        return self.equipment
+
+    async def record(self, *changes: Change, durable: bool = False) -> None:
+        """Make the changes in order, in one hop to a thread."""
+        await in_thread(lambda: self.folder.apply(*changes, durable=durable))
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    clock: Clock
+    begin: Callable[[Json], Awaitable[Run]]
+    """Graph mode: make the run that a start request asks for. Raises InvalidInput where it is refused."""
+    live: Run | None = None
+
+    @property
+    def run(self) -> Run:
+        if self.live is None:
+            raise RunFailed("there is no run: its start was refused", code="agent.active_run_missing")
+        return self.live
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """The one way from a node to blocking work: a hop to a thread, once per effect."""
+    return await asyncio.to_thread(work)

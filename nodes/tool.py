@@ -1,0 +1,80 @@
+"""What a tool is: a spec and one `run`, which answers, plans a change, asks for a commit, or ends the loop.
+
+A tool changes nothing itself: a change is planned (`FileChange`), and dispatch journals it before it makes it. What the
+model can mend is raised as `ToolRefused`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ..graph.events import EventType
+from ..graph.jsontext import Json
+from ..graph.messages import ToolSpec
+from ..graph.paths import WorkspacePath
+from ..graph.ports import CommitMode
+from ..graph.profile import ResolvedProfile
+from ..storage.workspace import Workspace
+from .reads import ReadState
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model is told of a call that went well."""
+
+    content: str
+    structured: Json
+    resource_refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A whole new content for one file, planned against the content it had."""
+
+    path: WorkspacePath
+    pre_sha256: str | None
+    """None where the file is new."""
+    post_sha256: str
+    data: bytes
+    event: Literal[EventType.WORKSPACE_FILE_WRITTEN, EventType.WORKSPACE_PATCH_APPLIED]
+    payload: dict[str, Json]
+    """Of that event: path, sha256, chars, words, and mode or oldSha256 and replacements."""
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class CommitAsked:
+    """The model asks for `path` to be published; its file is read by the commit step."""
+
+    path: WorkspacePath
+    mode: CommitMode
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnded:
+    """The model finished, and may."""
+
+    answer: Answer
+
+
+ToolOutcome = Answer | FileChange | CommitAsked | LoopEnded
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a tool may use. Blocking: tools run in a thread."""
+
+    workspace: Workspace
+    profile: ResolvedProfile
+    reads: ReadState
+    """What the model has seen of each file in this run; tools read it, dispatch updates it."""
+    commit_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    spec: ToolSpec
+    run: Callable[[Json, Bench], ToolOutcome]

@@ -1,0 +1,204 @@
+"""One run's folder while it is driven: every change to it goes through `apply`, inside the epoch's guard.
+
+The order of a call's changes is the order on disk: an intent is in the journal before its effect, the effect before
+its result. An event that the journal already has is not written again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..graph.errors import InvalidData, LeaseLost
+from ..graph.events import EventType, Level
+from ..graph.jsontext import Json, dumps, loads
+from ..graph.ports import Clock
+from ..graph.status import RunStatus, follow
+from .database import RunDatabase
+from .disk import Disk, storage_failed
+from .journal import Entry, Journal
+from .ledger import Ledger
+from .runs import RunRecord, RunStore, at_status
+
+RENEW_AFTER_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Append this event, unless the journal has it."""
+
+    type: EventType
+    payload: Json
+    level: Level | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Replace a file of the run folder, given by its path inside it."""
+
+    path: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """Set the run's status and journal it, unless the event named by `unless` is in the journal."""
+
+    status: RunStatus
+    unless: tuple[EventType, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """Make an effect: blocking, and able to be made twice."""
+
+    effect: Callable[[], None]
+
+
+Change = Log | Put | Enter | Do
+
+
+class RunFolder:
+    """Blocking; safe to call from several threads."""
+
+    def __init__(
+        self,
+        record: RunRecord,
+        *,
+        store: RunStore,
+        disk: Disk,
+        journal: Journal,
+        database: RunDatabase,
+        clock: Clock,
+        holder: str,
+        epoch: int,
+    ) -> None:
+        self.path: Path = store.folder(record)
+        self.record = record
+        self.journal = journal
+        self.database = database
+        self.ledger = Ledger()
+        self.disk = disk
+        self.holder = holder
+        self.epoch = epoch
+        self.resumed = False
+        """True from a resume to the first status after it, which may follow any."""
+        self._store = store
+        self._clock = clock
+        self._renewed = clock.monotonic()
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def load_ledger(self) -> None:
+        self.ledger.add(self.journal.read_all())
+
+    def apply(self, *changes: Change, durable: bool = False) -> None:
+        """Make the changes in order; raises LeaseLost with nothing changed where another process took over."""
+        with self._lock, self._guarded():
+            pending: list[Entry] = []
+            for change in changes:
+                self._make(change, pending, durable)
+            self._flush(pending, durable)
+            if self.record.status.is_terminal:  # the journal's terminal event first: it is what decides
+                self._store.save(self.record)
+        self.renew_if_due()
+
+    def request_cancel(self) -> bool:
+        """Journal the request and enter `cancelling`; False where the run has ended or is being cancelled."""
+        with self._lock:
+            if self.record.status.is_terminal or self.record.status is RunStatus.CANCELLING:
+                return False
+            self.apply(Log(EventType.RUN_CANCEL_REQUESTED, None), Enter(RunStatus.CANCELLING))
+            return True
+
+    def close(self) -> None:
+        """Let the run go: what is under way is finished, and nothing is changed from here any more."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self.database.release(self.holder, self.epoch)
+                self.database.close()
+
+    def has(self, path: str) -> bool:
+        return (self.path / path).exists()
+
+    def read(self, path: str) -> bytes:
+        """A file of the run folder; raises InvalidData where it is missing, StorageFailed where the disk refuses."""
+        try:
+            return self.disk.read(self.path / path)
+        except FileNotFoundError as error:
+            raise InvalidData(f"the run folder has no {path}") from error
+        except OSError as error:
+            raise storage_failed(error, f"reading {path}") from error
+
+    def read_json(self, path: str) -> Json:
+        try:
+            return loads(self.read(path))
+        except ValueError as error:
+            raise InvalidData(f"{path} is not JSON: {error}") from error
+
+    def set_status_only(self, status: RunStatus) -> None:
+        """Set the record without a journal line: for a failure tail whose journal is broken."""
+        with self._lock, self._guarded():
+            self.record = at_status(self.record, status, self._clock.now())
+            self._store.save(self.record)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        if self._closed:
+            raise LeaseLost(f"run {self.record.id} is not driven from here any more")
+        with self.database.guarded(self.epoch):
+            yield
+
+    def _make(self, change: Change, pending: list[Entry], durable: bool) -> None:
+        match change:
+            case Log(event_type, payload, level):
+                if not self.ledger.has(event_type, payload):
+                    pending.append(Entry(event_type, payload, level))
+            case Enter():
+                self._enter(pending, change)
+            case Put(path, data):
+                self._flush(pending, durable)
+                self._put(path, data)
+            case Do(effect):
+                self._flush(pending, durable)
+                effect()
+
+    def _enter(self, pending: list[Entry], change: Enter) -> None:
+        if change.unless is not None and self.ledger.has(*change.unless):
+            return
+        if self.resumed and self.record.status is change.status:
+            self.resumed = False
+            return
+        if not follow(self.record.status, change.status, resumed=self.resumed):
+            return
+        self.resumed = False
+        self.record = at_status(self.record, change.status, self._clock.now())
+        if not change.status.is_terminal:
+            self._store.save(self.record)
+        pending.append(Entry(EventType.STATUS_CHANGED, {"status": str(change.status)}, None))
+
+    def _put(self, path: str, data: bytes) -> None:
+        try:
+            self.disk.replace(self.path / path, data)
+        except OSError as error:
+            raise storage_failed(error, f"writing {path}") from error
+
+    def _flush(self, pending: list[Entry], durable: bool) -> None:
+        if pending:
+            self.ledger.add(self.journal.append(pending, durable=durable))
+            pending.clear()
+
+    def renew_if_due(self) -> None:
+        now = self._clock.monotonic()
+        if now - self._renewed >= RENEW_AFTER_SECONDS:
+            self._renewed = now
+            self.database.renew(self.holder, self.epoch)
+
+
+def pretty(value: Json) -> bytes:
+    """A value as the files of a run folder hold it."""
+    return dumps(value, pretty=True)

@@ -1,0 +1,63 @@
+"""What the journal already tells of each effect: asked before an effect is made or an event is written again.
+
+An event's key is its type with whatever of round, call, attempt, commit, checkpoint and update id its payload holds,
+so a step that is run again from its first line finds what it did (DESIGN 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..graph.events import Event, EventType
+from ..graph.jsontext import Json
+
+Key = tuple[object, ...]
+
+_REPEATABLE = frozenset(
+    {
+        EventType.STATUS_CHANGED,
+        EventType.RUN_RESUMED,
+        EventType.RUN_CANCEL_REQUESTED,
+        EventType.JOURNAL_TAIL_REPAIRED,
+    }
+)
+_PARTS = ("round", "callId", "attempt", "nextAttempt", "commitId", "checkpointId", "updateId", "commitCount")
+
+
+class Ledger:
+    """This run's events by key. Old rounds are forgotten: no step looks back more than one."""
+
+    def __init__(self) -> None:
+        self._events: dict[Key, Event] = {}
+        self._by_round: dict[int, list[Key]] = {}
+
+    def add(self, events: Iterable[Event]) -> None:
+        for event in events:
+            key = key_of(event.type, event.payload)
+            if key is None:
+                continue
+            self._events[key] = event
+            round_number = event.payload.get("round") if isinstance(event.payload, dict) else None
+            if isinstance(round_number, int):
+                self._by_round.setdefault(round_number, []).append(key)
+
+    def has(self, event_type: EventType, payload: Json) -> bool:
+        """Whether this very event is in the journal already."""
+        return key_of(event_type, payload) in self._events
+
+    def find(self, event_type: EventType, **parts: object) -> Event | None:
+        """The event with just these parts (`round=3, callId="c1"`), or None."""
+        return self._events.get((str(event_type), *(parts.get(name) for name in _PARTS)))
+
+    def forget_before(self, round_number: int) -> None:
+        for old in [number for number in self._by_round if number < round_number]:
+            for key in self._by_round.pop(old):
+                self._events.pop(key, None)
+
+
+def key_of(event_type: str, payload: Json) -> Key | None:
+    """The event's key; None for events that may stand in a journal several times."""
+    if event_type in _REPEATABLE:
+        return None
+    held = payload if isinstance(payload, dict) else {}
+    return (str(event_type), *(held.get(name) for name in _PARTS))

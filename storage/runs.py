@@ -1,0 +1,169 @@
+"""Runs on disk: where each file of a run lives, the run record, and the index of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..graph.errors import InvalidData, NotFound
+from ..graph.identity import ChatRef, RunId, WorkspaceId, call_file_stem, chat_ref, round_file_stem, segment
+from ..graph.jsontext import Json, dumps, loads
+from ..graph.ports import ChatHead
+from ..graph.status import RunStatus
+from .disk import Disk, storage_failed
+
+TREE = Path("_tauritavern") / "agent-workspaces"
+
+EVENTS = "events.jsonl"
+PROMPT_SNAPSHOT = "input/prompt_snapshot.json"
+RESOLVED_PROFILE = "input/resolved_profile.json"
+GENERATION_INTENT = "input/generation_intent.json"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """`run.json` (runtime specification 1.7); times are RFC 3339 UTC."""
+
+    id: RunId
+    workspace_id: WorkspaceId
+    stable_chat_id: str
+    chat_ref: ChatRef
+    generation_type: str
+    profile_id: str | None
+    presentation: str
+    status: RunStatus
+    created_at: str
+    updated_at: str
+    input_sha256: str
+    """SHA-256 of the start request in its RFC 8785 form: the same id with other input is another run."""
+    chat_head: ChatHead
+    """What the run may see of its chat, frozen at start."""
+    persist_base_state_id: str | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        stored: dict[str, Json] = {
+            "id": self.id,
+            "workspaceId": self.workspace_id,
+            "stableChatId": self.stable_chat_id,
+            "chatRef": self.chat_ref.to_json(),
+            "generationType": self.generation_type,
+            "profileId": self.profile_id,
+            "inputMessageCount": self.chat_head.message_count,
+            "chatHead": self.chat_head.to_json(),
+            "inputSha256": self.input_sha256,
+            "presentation": self.presentation,
+            "status": str(self.status),
+            "createdAt": self.created_at,
+            "updatedAt": self.updated_at,
+        }
+        if self.persist_base_state_id is not None:
+            stored["persistBaseStateId"] = self.persist_base_state_id
+        return stored
+
+
+def run_record(stored: Json) -> RunRecord:
+    """A record read back; raises KeyError, TypeError or ValueError where it is none."""
+    head = stored["chatHead"]
+    return RunRecord(
+        id=RunId(stored["id"]),
+        workspace_id=WorkspaceId(stored["workspaceId"]),
+        stable_chat_id=stored["stableChatId"],
+        chat_ref=chat_ref(stored["chatRef"]),
+        generation_type=stored["generationType"],
+        profile_id=stored["profileId"],
+        presentation=stored.get("presentation", "foreground"),
+        status=RunStatus(stored["status"]),
+        created_at=stored["createdAt"],
+        updated_at=stored["updatedAt"],
+        input_sha256=stored["inputSha256"],
+        chat_head=ChatHead(head["messageCount"], head["lastSha256"]),
+        persist_base_state_id=stored.get("persistBaseStateId"),
+    )
+
+
+class RunStore:
+    """All runs below one data root. Blocking: call it in a thread."""
+
+    def __init__(self, data_root: Path, disk: Disk) -> None:
+        self.root = data_root / TREE
+        self._disk = disk
+
+    def folder(self, record: RunRecord) -> Path:
+        return self.chat_folder(record.workspace_id) / "runs" / record.id
+
+    def chat_folder(self, workspace: WorkspaceId) -> Path:
+        return self.root / "chats" / workspace
+
+    def save(self, record: RunRecord) -> None:
+        """`run.json`, then the index copy."""
+        data = dumps(record.to_json(), pretty=True)
+        try:
+            self._disk.replace(self.folder(record) / "run.json", data)
+            self._disk.replace(self._index(record.id), data)
+        except OSError as error:
+            raise storage_failed(error, f"saving the record of run {record.id}") from error
+
+    def load(self, run_id: str) -> RunRecord:
+        """The record as `run.json` has it; raises NotFound, or InvalidData where a file is damaged."""
+        indexed = self._read(self._index(RunId(_run_name(run_id))))
+        if indexed is None:
+            raise NotFound(f"no run {run_id} below this data root")
+        # run.json is written first, so after a crash between the two it is the newer one
+        return self._read(self.folder(indexed) / "run.json") or indexed
+
+    def exists(self, run_id: str) -> bool:
+        return self._index(RunId(_run_name(run_id))).exists()
+
+    def all(self) -> Iterator[RunRecord]:
+        """Every run, newest first (createdAt, then id)."""
+        folder = self.root / "index" / "runs"
+        names = sorted(path.stem for path in folder.glob("*.json")) if folder.is_dir() else []
+        records = [self.load(name) for name in names]
+        yield from sorted(records, key=lambda record: (record.created_at, record.id), reverse=True)
+
+    def _index(self, run_id: RunId) -> Path:
+        return self.root / "index" / "runs" / f"{run_id}.json"
+
+    def _read(self, path: Path) -> RunRecord | None:
+        try:
+            return run_record(loads(self._disk.read(path)))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise storage_failed(error, f"reading {path.name}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidData(f"{path.parent.name}/{path.name} is not a run record: {error}") from error
+
+
+def at_status(record: RunRecord, status: RunStatus, now: float) -> RunRecord:
+    return replace(record, status=status, updated_at=timestamp(now))
+
+
+def timestamp(seconds: float) -> str:
+    """RFC 3339 UTC with three digits of a second."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def response_path(round_number: int) -> str:
+    return f"model-responses/{round_file_stem(round_number)}.json"
+
+
+def body_path(round_number: int) -> str:
+    return f"model-responses/{round_file_stem(round_number)}.body"
+
+
+def call_path(folder: str, call_id: str, round_number: int, first_round: int) -> str:
+    """`tool-args/…` or `tool-results/…`; a later round that repeats an id gets `-r<round>` (DESIGN 5)."""
+    suffix = "" if round_number == first_round else f"-r{round_number}"
+    return f"{folder}/{call_file_stem(call_id)}{suffix}.json"
+
+
+def _run_name(run_id: str) -> str:
+    try:
+        return segment(run_id, "run id")
+    except InvalidData as error:
+        raise NotFound(f"no run {run_id!r}: {error.message}") from error

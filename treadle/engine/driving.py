@@ -1,0 +1,170 @@
+"""The runs that this process drives: each is one task over the compiled graph, and they share one heartbeat."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..graph.errors import LeaseLost, TreadleError
+from ..graph.events import EventType
+from ..graph.ports import Clock
+from ..graph.state import RunState
+from ..graph.status import RunStatus
+from ..nodes.deps import Deps, Run, in_thread
+from ..storage.folder import Enter, Log
+from ..views import TakenEdge
+from .services import Services
+
+HEARTBEAT_SECONDS = 0.5
+CANCEL_MARK = "cancel"
+
+
+@dataclass(slots=True)
+class Active:
+    """One run under way."""
+
+    run: Run
+    edges: list[TakenEdge] = field(default_factory=list[TakenEdge])
+    entered: float = 0.0
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+    failure: BaseException | None = None
+
+
+class Driving:
+    """The house that the engine's graph works in; see `graph.build.House`."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._active: dict[str, Active] = {}
+        self._graph: Any = None
+        self._heartbeat: asyncio.Task[None] | None = None
+
+    async def open(self, state: RunState) -> Deps:
+        return Deps(clock=self._services.clock, begin=_refuse_begin, live=self._active[state.run_id].run)
+
+    async def leave(self, state: RunState) -> None:
+        """The driver lets go of the run itself, when the graph has returned."""
+
+    def took(self, transition: Any) -> None:
+        active = self._active.get(transition.run_id)
+        if active is None:
+            return
+        now = self._services.clock.monotonic()
+        elapsed = round((now - active.entered) * 1000)
+        active.entered = now
+        active.edges.append(TakenEdge(transition.step, transition.outcome, transition.next, elapsed))
+        active.changed.set()
+
+    def active(self, run_id: str) -> Active | None:
+        return self._active.get(run_id)
+
+    def begin(self, run: Run, state: RunState | None) -> Active:
+        """Drive the run from `state`, or from its last checkpoint, in a task of its own."""
+        active = Active(run, entered=self._services.clock.monotonic())
+        self._active[run.id] = active
+        active.task = asyncio.create_task(self._drive(active, state), name=f"treadle {run.id}")
+        if self._heartbeat is None:
+            self._heartbeat = asyncio.create_task(self._beat(), name="treadle heartbeat")
+        return active
+
+    async def saved(self, run: Run) -> RunState | None:
+        """The state of the run's last checkpoint; raises StateIncompatible where this machine can't go on from it."""
+        from ..graph.build import saved
+
+        self._active[run.id] = Active(run)  # the saver finds the run's database here
+        try:
+            found = await saved(self.graph(), run.id)
+        finally:
+            del self._active[run.id]
+        return None if found is None else found[0]
+
+    def graph(self) -> Any:
+        """The compiled graph, made at first use: importing LangGraph takes long."""
+        if self._graph is None:
+            from ..graph.build import build, compile_graph
+            from ..nodes.steps import RETRY_STEPS, STEPS
+            from ..storage.saver import RunFolderSaver
+
+            builder = build(STEPS, RETRY_STEPS, self)
+            self._graph = compile_graph(builder, RunFolderSaver(self._database))
+        return self._graph
+
+    async def close(self) -> None:
+        """Stop driving; runs that have not ended can be resumed."""
+        tasks = [active.task for active in self._active.values() if active.task is not None]
+        if self._heartbeat is not None:
+            tasks.append(self._heartbeat)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _database(self, thread_id: str) -> Any:
+        return self._active[thread_id].run.folder.database
+
+    async def _drive(self, active: Active, state: RunState | None) -> None:
+        from ..graph.build import invoke
+
+        run, graph = active.run, self.graph()
+        active.entered = self._services.clock.monotonic()
+        try:
+            await invoke(graph, state, thread_id=run.id, recursion_limit=_recursion_limit(run))
+        except LeaseLost as error:
+            active.failure = error
+        except TreadleError as error:
+            active.failure = error
+            await _fail(run, error)
+        finally:
+            await asyncio.shield(in_thread(run.folder.close))
+            del self._active[run.id]
+            active.changed.set()
+
+    async def _beat(self) -> None:
+        """Keep the leases, and obey a cancel that another process left word of."""
+        clock: Clock = self._services.clock
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            runs = [active.run for active in self._active.values()]
+            for run in await in_thread(lambda runs=runs: [run for run in runs if _looks_cancelled(run, clock)]):
+                await cancel_active(run)
+
+
+async def cancel_active(run: Run) -> None:
+    """Request, `cancelling`, signal: in this order, so that nothing is written over a terminal status."""
+    await in_thread(run.folder.request_cancel)
+    run.cancel.raise_()
+
+
+def _looks_cancelled(run: Run, clock: Clock) -> bool:
+    try:
+        run.folder.renew_if_due()
+        return not run.cancel.is_raised and run.folder.database.marked(CANCEL_MARK) is not None
+    except TreadleError:
+        return False  # the next effect meets the same trouble, and says so
+
+
+async def _fail(run: Run, error: TreadleError) -> None:
+    """An error that no step could turn into an outcome: the run ends failed, if its folder still takes it."""
+
+    def write() -> None:
+        if not run.folder.record.status.is_terminal:
+            run.folder.apply(Enter(RunStatus.FAILED), Log(EventType.RUN_FAILED, error.report()))
+
+    try:
+        await in_thread(write)
+    except TreadleError:
+        return
+
+
+def _recursion_limit(run: Run) -> int:
+    """A backstop far above what the profile allows; the rounds are counted by the machine."""
+    try:
+        profile = run.profile
+    except TreadleError:
+        return 100
+    return 100 + 4 * (profile.max_rounds + profile.max_calls_per_run)
+
+
+async def _refuse_begin(start: Any) -> Run:
+    raise LeaseLost(f"a run that an engine drives is not begun inside its graph: {start!r}")

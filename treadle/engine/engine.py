@@ -1,0 +1,216 @@
+"""The engine: start, follow, cancel, resume and read runs from Python."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self, overload
+
+from ..graph.errors import InvalidInput, TreadleError
+from ..graph.events import Event
+from ..graph.jsontext import Json
+from ..graph.ports import ChatHost, Clock, Ids, ModelTransport, SecretStore
+from ..graph.state import RunState
+from ..nodes.deps import in_thread
+from ..nodes.start_request import StartRequest, start_request
+from ..storage.disk import Disk
+from ..storage.runs import RunRecord
+from ..storage.workspace import HostFile
+from ..views import MODEL_TURN_CHARS, RunHandle, TakenEdge, handle_of
+from . import reading
+from .asking import Asking
+from .cancelling import cancel_run
+from .driving import Active, Driving
+from .resuming import resume
+from .services import Services
+from .starting import begin_run, checked_record, existing
+from .subscribing import PAGE, Handler, OnError, Subscription
+
+
+class Engine:
+    """Runs below one data root; use it as `async with Engine(...)`.
+
+    Errors are `TreadleError`: `InvalidInput` and `NotFound` for what the caller gave, others for what went wrong.
+    """
+
+    def __init__(
+        self,
+        data_root: Path,
+        host: ChatHost | None = None,
+        *,
+        transport: ModelTransport | None = None,
+        secrets: SecretStore | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        disk: Disk | None = None,
+    ) -> None:
+        given = {"transport": transport, "secrets": secrets, "clock": clock, "ids": ids, "disk": disk}
+        ports = {name: port for name, port in given.items() if port is not None}
+        self.services = Services(data_root, host, **ports)  # type: ignore[arg-type]  # each port under its own name
+        self._asking = Asking(host)
+        self._driving = Driving(self.services)
+        self._starting: dict[str, asyncio.Lock] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop driving; runs that have not ended stay as they are and can be resumed."""
+        await self._driving.close()
+        await self.services.transport.close()
+
+    async def start_run_with_prompt_snapshot(self, request: StartRequest | dict[str, Json]) -> RunHandle:
+        """Start the run, or attach to it where a run of that id with the same input exists.
+
+        Returns once `run_created` is journalled. Raises InvalidInput or NotFound before a run exists; the same id
+        with other input is `agent.run_id_conflict`.
+        """
+        asked = request if isinstance(request, StartRequest) else start_request(request)
+        if asked.run_id is None:
+            return await self._start(asked)
+        async with self._starting.setdefault(asked.run_id, asyncio.Lock()):
+            return await self._start(asked)
+
+    async def resume_run(self, run_id: str) -> RunHandle:
+        """Go on from the last checkpoint of a run that a crash or a close left behind; a run that ended is returned."""
+        active = self._driving.active(run_id)
+        if active is not None:
+            return handle_of(active.run.folder.record)
+        record = await in_thread(lambda: self.services.store.load(run_id))
+        return handle_of(await resume(self.services, self._driving, self._asking.for_run, record))
+
+    async def cancel(self, run_id: str) -> RunHandle:
+        """Ask the run to stop; the run that it is, at once. A run that ended is returned unchanged."""
+        return handle_of(await cancel_run(self.services, self._driving, self._asking.for_run, _id(run_id)))
+
+    async def wait(self, run_id: str) -> RunRecord:
+        """The run's record once it has ended or is no longer driven from here.
+
+        Raises what stopped the driver, where that was not an end that the journal tells.
+        """
+        active = self._driving.active(run_id)
+        if active is not None and active.task is not None:
+            await asyncio.shield(active.task)
+        record = await in_thread(lambda: self.services.store.load(run_id))
+        if active is not None and isinstance(active.failure, TreadleError) and not record.status.is_terminal:
+            raise active.failure
+        return record
+
+    @overload
+    def subscribe(self, run_id: str, *, after_seq: int = 0) -> Subscription: ...
+    @overload
+    def subscribe(
+        self,
+        run_id: str,
+        handler: Handler,
+        *,
+        after_seq: int = 0,
+        limit: int = PAGE,
+        interval_ms: float = 500,
+        on_error: OnError | None = None,
+    ) -> Subscription: ...
+    def subscribe(
+        self,
+        run_id: str,
+        handler: Handler | None = None,
+        *,
+        after_seq: int = 0,
+        limit: int = PAGE,
+        interval_ms: float = 500,
+        on_error: OnError | None = None,
+    ) -> Subscription:
+        """Follow a run's events from `after_seq` on, also one that another process drives.
+
+        Without a handler it is an async iterator that ends after the terminal event; with one, each event is handed to
+        it until `unsubscribe`.
+        """
+        subscription = Subscription(self, run_id, after_seq, interval_ms, limit)
+        if handler is not None:
+            subscription.call(handler, on_error)
+        return subscription
+
+    async def transitions(self, run_id: str) -> AsyncIterator[TakenEdge]:
+        """The edges of the machine as the run takes them, from its first; ends when the run is no longer driven here."""
+        active = self._driving.active(run_id)
+        told = 0
+        while active is not None:
+            active.changed.clear()
+            for edge in active.edges[told:]:
+                told += 1
+                yield edge
+            if self._driving.active(run_id) is not active:
+                return
+            await active.changed.wait()
+
+    async def read_events(
+        self, run_id: str, *, after_seq: int | None = None, before_seq: int | None = None, limit: int | None = None
+    ) -> list[Event]:
+        """A page of the journal, ascending (runtime specification 5.5); raises NotFound for an unknown run."""
+        return await reading.events(self.services, self._journal_of, _id(run_id), after_seq, before_seq, limit)
+
+    async def read_workspace_file(self, run_id: str, path: str) -> HostFile:
+        """Any file of the run folder: `path, text, sha256, chars, words`."""
+        return await reading.workspace_file(self.services, _id(run_id), path)
+
+    async def read_model_turn(self, run_id: str, round: int, max_chars: int = MODEL_TURN_CHARS) -> dict[str, Json]:
+        """What the model said in a round, each text cut at `max_chars`; no native block and no arguments."""
+        return await reading.turn(self.services, _id(run_id), round, max_chars)
+
+    async def read_run(self, run_id: str) -> RunRecord:
+        return await in_thread(lambda: self.services.store.load(_id(run_id)))
+
+    async def list_runs(self) -> list[RunRecord]:
+        """Every run, newest first."""
+        return await in_thread(lambda: list(self.services.store.all()))
+
+    async def resolve_agent_chat_commit(
+        self, run_id: str, commit_id: str, *, message_id: str | None = None, error: str | None = None
+    ) -> None:
+        """A remote host's answer to `chat_commit_requested`; each commit is resolved once."""
+        fault = (error or "").strip()
+        answer: dict[str, Json] = {"error": fault} if fault else {"messageId": message_id}
+        self._asking.answer("chat_commit", run_id, commit_id, answer)
+
+    async def resolve_persistent_state_metadata_update(
+        self, run_id: str, update_id: str, *, error: str | None = None
+    ) -> None:
+        """A remote host's answer to `persistent_state_metadata_update_requested`."""
+        fault = (error or "").strip()
+        self._asking.answer("persist_metadata", run_id, update_id, {"error": fault} if fault else {})
+
+    async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
+        return await self.read_events(run_id, after_seq=after_seq, limit=limit)
+
+    def wake(self, run_id: str, callback: Callable[[], None]) -> Callable[[], None]:
+        active = self._driving.active(run_id)
+        return _nothing if active is None else active.run.folder.journal.subscribe(lambda _events: callback())
+
+    async def _start(self, request: StartRequest) -> RunHandle:
+        record, profile = await checked_record(self.services, request)
+        stored = await in_thread(lambda: existing(self.services, record))
+        if stored is not None:
+            return handle_of(stored)
+        run = await in_thread(lambda: begin_run(self.services, record, profile, request, self._asking.for_run))
+        self._driving.begin(run, RunState(run_id=record.id))
+        return handle_of(record)
+
+    def _journal_of(self, run_id: str) -> reading.PageReader | None:
+        active: Active | None = self._driving.active(run_id)
+        return None if active is None else active.run.folder.journal.read
+
+
+def _id(run_id: str) -> str:
+    if not run_id.strip():
+        raise InvalidInput("runId must not be blank")
+    return run_id.strip()
+
+
+def _nothing() -> None:
+    """There is nothing to stop."""

@@ -1,0 +1,105 @@
+"""A run's live objects, made from its folder: for a run just begun, and for one that a crash left behind. Blocking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..graph.errors import InvalidData, TreadleError
+from ..graph.events import Event, EventType
+from ..graph.jsontext import Json
+from ..graph.messages import tool_result
+from ..graph.ports import Ask
+from ..nodes import equipment
+from ..nodes.deps import Equipment, Run
+from ..storage.checkpoints import CheckpointStore
+from ..storage.database import RunDatabase
+from ..storage.folder import RunFolder
+from ..storage.journal import Journal
+from ..storage.runs import EVENTS, RunRecord
+from ..storage.workspace import FolderWorkspace
+from .services import Services
+
+AskFor = Callable[[Run], Ask]
+"""How a run waits for answers from outside."""
+
+
+def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
+    """Take the run's lease and make its live objects; raises RunBusy, JournalDamaged."""
+    path = services.store.folder(record)
+    journal = Journal(path / EVENTS, run_id=record.id, disk=services.disk, clock=services.clock, ids=services.ids)
+    journal.open()
+    database = RunDatabase(path / "run.sqlite", clock=services.clock)
+    epoch = database.acquire(services.holder)
+    folder = RunFolder(
+        services.store.load(record.id) if services.store.exists(record.id) else record,
+        store=services.store,
+        disk=services.disk,
+        journal=journal,
+        database=database,
+        clock=services.clock,
+        holder=services.holder,
+        epoch=epoch,
+    )
+    run = Run(
+        folder=folder,
+        chat_folder=services.store.chat_folder(record.workspace_id),
+        gateway=services.gateway,
+        workspace=FolderWorkspace(path, services.disk),
+        checkpoints=CheckpointStore(path, record.id, services.disk, services.clock),
+        equipment=_equipment(services, folder),
+        ask=_nobody,
+    )
+    run.ask = ask_for(run)
+    _replay(run, folder.journal.read_all())
+    return run
+
+
+def _equipment(services: Services, folder: RunFolder) -> Equipment | TreadleError:
+    try:
+        return equipment.load(folder, services.gateway)
+    except TreadleError as error:
+        return error
+
+
+def _replay(run: Run, events: Iterable[Event]) -> None:
+    """What the run's memory held, from what its journal and its files hold."""
+    kept: dict[str, str] = {}
+    touched = ""
+    arguments: dict[tuple[int, str], str] = {}
+    before: dict[tuple[int, str], str | None] = {}
+    for event in events:
+        run.folder.ledger.add((event,))
+        told: Json = event.payload
+        match event.type:
+            case EventType.TOOL_CALL_REQUESTED:
+                run.first_rounds.setdefault(told["callId"], told["round"])
+                arguments[told["round"], told["callId"]] = told["argumentsRef"]
+            case EventType.TOOL_CALL_STARTED:
+                before[told["round"], told["callId"]] = (told.get("effect") or {}).get("preSha256")
+            case EventType.TOOL_RESULT_STORED:
+                call = (told["round"], told["callId"])
+                _observe(run, arguments[call], told["path"], before.get(call))
+            case EventType.WORKSPACE_FILE_WRITTEN | EventType.WORKSPACE_PATCH_APPLIED:
+                touched = told["path"]
+            case EventType.CHECKPOINT_CREATED if touched:
+                kept[touched], touched = told["checkpointId"], ""
+            case EventType.CONTEXT_TOOL_RESULT_HYDRATED:
+                run.hydrated_from[told["round"], told["callId"]] = kept[told["path"]]
+            case EventType.DRIFT_RECOVERY_ATTEMPTED:
+                run.drift_commits[told["round"]] = told["committedCount"]
+            case EventType.CHAT_COMMIT_RECORDED:
+                run.commits.append((told["commitId"], told["messageId"]))
+            case _:
+                pass
+
+
+def _observe(run: Run, arguments: str, stored: str, pre_sha256: str | None) -> None:
+    try:
+        result = tool_result(run.folder.read_json(stored))
+    except (KeyError, TypeError) as error:
+        raise InvalidData(f"{stored} is not a tool result: {error}") from error
+    run.reads.observe(run.folder.read_json(arguments), result, pre_sha256)
+
+
+async def _nobody(kind: str, payload: dict[str, Json]) -> dict[str, Json]:
+    raise AssertionError(f"no answer to {kind} can come before the run is open: {payload}")

@@ -1,0 +1,62 @@
+"""Reading runs back: events, files, model turns. Any process may read, whoever drives the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ..graph.errors import InvalidData, NotFound
+from ..graph.events import Event
+from ..graph.jsontext import Json, loads
+from ..nodes.deps import in_thread
+from ..storage.journal import read_journal
+from ..storage.runs import EVENTS, response_path
+from ..storage.workspace import HostFile, read_host_file
+from ..views import check_model_turn, model_turn
+from .services import Services
+
+
+class PageReader(Protocol):
+    def __call__(
+        self, *, after_seq: int | None = None, before_seq: int | None = None, limit: int | None = None
+    ) -> list[Event]: ...
+
+
+async def events(
+    services: Services,
+    driven: Callable[[str], PageReader | None],
+    run_id: str,
+    after_seq: int | None,
+    before_seq: int | None,
+    limit: int | None,
+) -> list[Event]:
+    reader = driven(run_id)
+
+    def read() -> list[Event]:
+        if reader is not None:
+            return reader(after_seq=after_seq, before_seq=before_seq, limit=limit)
+        path = services.store.folder(services.store.load(run_id)) / EVENTS
+        return read_journal(path, after_seq=after_seq, before_seq=before_seq, limit=limit)
+
+    return await in_thread(read)
+
+
+async def workspace_file(services: Services, run_id: str, path: str) -> HostFile:
+    return await in_thread(lambda: read_host_file(services.store.folder(services.store.load(run_id)), path))
+
+
+async def turn(services: Services, run_id: str, round_number: int, max_chars: int) -> dict[str, Json]:
+    check_model_turn(round_number, max_chars)
+
+    def read() -> dict[str, Json]:
+        path = response_path(round_number)
+        file = services.store.folder(services.store.load(run_id)) / path
+        try:
+            stored = loads(services.disk.read(file))
+        except FileNotFoundError as error:
+            raise NotFound(f"run {run_id} has no round {round_number}") from error
+        except ValueError as error:
+            raise InvalidData(f"{path} is not JSON: {error}", code="agent.model_response_parse_failed") from error
+        return model_turn(run_id, round_number, path, stored, max_chars)
+
+    return await in_thread(read)

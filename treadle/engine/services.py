@@ -1,0 +1,55 @@
+"""What an engine, or a graph built for somebody else's, works with: the data root and the ports."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..gateway.gateway import ModelGateway
+from ..gateway.transports.http import HttpTransport
+from ..graph.ports import ChatHost, Clock, Ids, ModelTransport, SecretStore
+from ..storage.disk import Disk, RealDisk
+from ..storage.runs import RunStore
+from ..storage.secrets import EnvironmentSecrets
+
+
+class SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class RandomIds:
+    def new(self) -> str:
+        return uuid.uuid4().hex
+
+
+@dataclass(frozen=True)
+class Services:
+    """Every port has a real thing behind it unless you give another."""
+
+    data_root: Path
+    host: ChatHost | None = None
+    """None: commits wait for `resolve_agent_chat_commit` (engine) or interrupt (bare graph)."""
+    transport: ModelTransport = field(default_factory=HttpTransport)
+    secrets: SecretStore = field(default_factory=EnvironmentSecrets)
+    clock: Clock = field(default_factory=SystemClock)
+    ids: Ids = field(default_factory=RandomIds)
+    disk: Disk = field(default_factory=RealDisk)
+    holder: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:8]}")
+    """Who holds the leases: one name for each living engine."""
+    store: RunStore = field(init=False)
+    gateway: ModelGateway = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "store", RunStore(self.data_root, self.disk))
+        object.__setattr__(self, "gateway", ModelGateway(self.transport, self.secrets, self.clock))

@@ -1,0 +1,159 @@
+"""A start request becomes a run: everything is checked first, and only then does a folder exist."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import cast
+
+import rfc8785
+
+from ..graph.errors import InvalidData, InvalidInput, NotFound
+from ..graph.events import EventType
+from ..graph.identity import RunId, segment, stable_chat_id, workspace_id
+from ..graph.jsontext import Json
+from ..graph.ports import ChatHead
+from ..graph.profile import BUILT_IN, DEFAULT_PROFILE_ID, ResolvedProfile, default_writer, parse_profile, resolve
+from ..graph.status import RunStatus
+from ..nodes.deps import Run, in_thread
+from ..nodes.equipment import equip
+from ..nodes.registry import KNOWN_TOOLS
+from ..nodes.snapshot import check_snapshot, check_start
+from ..nodes.start_request import StartRequest
+from ..storage.folder import Log, pretty
+from ..storage.persist import newest_state_id
+from ..storage.runs import (
+    EVENTS,
+    GENERATION_INTENT,
+    PROMPT_SNAPSHOT,
+    RESOLVED_PROFILE,
+    RunRecord,
+    timestamp,
+)
+from .opening import AskFor, open_run
+from .services import Services
+
+
+async def checked_record(services: Services, request: StartRequest) -> tuple[RunRecord, ResolvedProfile]:
+    """The record and the profile of the run that the request asks for; raises what refuses it, and changes nothing."""
+    check_snapshot(request)
+    profile = profile_of(request)
+    check_start(request, profile)
+    equip(profile, request.prompt_snapshot, services.gateway)
+    stable = await _stable_chat_id(services, request)
+    head = ChatHead(0, None)
+    if services.host is not None:
+        head = await services.host.head(request.chat_ref, request.generation_type)
+    now = timestamp(services.clock.now())
+    workspace = workspace_id(request.chat_ref.kind, stable)
+    newest = newest_state_id(services.store.chat_folder(workspace))
+    if request.persist_base_state_id is not None and request.persist_base_state_id != newest:
+        raise InvalidInput(
+            f"persistBaseStateId is {request.persist_base_state_id!r}, but the newest is {newest!r}",
+            code="agent.persist_base_state_mismatch",
+        )
+    record = RunRecord(
+        id=RunId(_run_id(request) if request.run_id else f"run_{services.ids.new()}"),
+        workspace_id=workspace,
+        stable_chat_id=stable,
+        chat_ref=request.chat_ref,
+        generation_type=request.generation_type,
+        profile_id=profile.id,
+        presentation=profile.presentation,
+        status=RunStatus.CREATED,
+        created_at=now,
+        updated_at=now,
+        input_sha256=input_sha256(request),
+        chat_head=head,
+        persist_base_state_id=newest,
+    )
+    return record, profile
+
+
+def lay_down(services: Services, record: RunRecord, profile: ResolvedProfile, request: StartRequest) -> None:
+    """The input files, then the record: a run exists once its record does. Blocking."""
+    folder, disk = services.store.folder(record), services.disk
+    disk.remove(folder / EVENTS)  # of a start that a crash cut off before its record
+    disk.replace(folder / PROMPT_SNAPSHOT, pretty(request.prompt_snapshot))
+    disk.replace(folder / RESOLVED_PROFILE, pretty(profile.to_json()))
+    if request.generation_intent is not None:
+        disk.replace(folder / GENERATION_INTENT, pretty(request.generation_intent))
+    services.store.save(record)
+
+
+def begin_run(
+    services: Services, record: RunRecord, profile: ResolvedProfile, request: StartRequest, ask_for: AskFor
+) -> Run:
+    """The run on disk, its lease ours, `run_created` in its journal. Blocking."""
+    lay_down(services, record, profile, request)
+    run = open_run(services, record, ask_for)
+    created = {
+        "workspaceId": record.workspace_id,
+        "stableChatId": record.stable_chat_id,
+        "persistBaseStateId": record.persist_base_state_id,
+        "presentation": record.presentation,
+    }
+    run.folder.apply(Log(EventType.RUN_CREATED, created))
+    return run
+
+
+async def attach_or_begin(services: Services, request: StartRequest, ask_for: AskFor) -> Run:
+    """The run that the request asks for, opened: a new one, or the one of this id that began with the same input."""
+    record, profile = await checked_record(services, request)
+    stored = await in_thread(lambda: existing(services, record))
+    if stored is not None:
+        return await in_thread(lambda: open_run(services, stored, ask_for))
+    return await in_thread(lambda: begin_run(services, record, profile, request, ask_for))
+
+
+def existing(services: Services, record: RunRecord) -> RunRecord | None:
+    """The run of this id, if it was started with the same input; raises `agent.run_id_conflict` if with other."""
+    if not services.store.exists(record.id):
+        return None
+    stored = services.store.load(record.id)
+    if stored.input_sha256 != record.input_sha256:
+        raise InvalidInput(
+            f"run {record.id} exists and was started with other input; choose another runId, or give the same input",
+            code="agent.run_id_conflict",
+        )
+    return stored
+
+
+def profile_of(request: StartRequest) -> ResolvedProfile:
+    """The profile that the request names or carries, resolved; raises NotFound or InvalidInput."""
+    if request.profile is not None:
+        profile = parse_profile(request.profile, known_tools=KNOWN_TOOLS)
+        return resolve(profile, f"file:{profile.id}", request.presentation)
+    if request.profile_id not in (None, DEFAULT_PROFILE_ID):
+        raise NotFound(
+            f"no profile {request.profile_id!r}; the built-in one is {DEFAULT_PROFILE_ID}, others are given as a JSON file",
+            code="agent.profile_not_found",
+        )
+    return resolve(default_writer(), BUILT_IN, request.presentation)
+
+
+def input_sha256(request: StartRequest) -> str:
+    """SHA-256 of the request's RFC 8785 form; what that can't hold (big integers) is spelled as it came, keys sorted."""
+    value = request.to_json()
+    try:
+        canonical = rfc8785.dumps(cast(dict[str, Json], value))
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+        canonical = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode()
+    return hashlib.sha256(canonical).hexdigest()
+
+
+async def _stable_chat_id(services: Services, request: StartRequest) -> str:
+    if request.stable_chat_id is not None:
+        return stable_chat_id(request.stable_chat_id)
+    if services.host is None:
+        raise InvalidInput(
+            "stableChatId is missing, and no chat host can tell it", code="agent.stable_chat_id_required"
+        )
+    return stable_chat_id(await services.host.stable_chat_id(request.chat_ref))
+
+
+def _run_id(request: StartRequest) -> str:
+    try:
+        return segment(request.run_id or "", "runId")
+    except InvalidData as error:
+        raise InvalidInput(error.message) from error

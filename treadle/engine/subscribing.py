@@ -1,0 +1,105 @@
+"""Following a run's journal, from here or from another process: every event once, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+from ..graph.errors import InvalidInput, TreadleError
+from ..graph.events import TERMINAL_EVENTS, Event
+
+Handler = Callable[[Event], None]
+OnError = Callable[[Exception], None]
+
+DEFAULT_INTERVAL_MS = 500
+PAGE = 100
+
+
+class Source(Protocol):
+    """Where a subscription gets its events."""
+
+    async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]: ...
+
+    def wake(self, run_id: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` from any thread after each append by this process; returns how to stop."""
+        ...
+
+
+class Subscription:
+    """An async iterator that ends after the terminal event; or, with a handler, calls until unsubscribed."""
+
+    def __init__(self, source: Source, run_id: str, after_seq: int, interval_ms: float, limit: int) -> None:
+        if not run_id.strip():
+            raise InvalidInput("runId must not be blank")
+        usable = math.isfinite(interval_ms) and interval_ms >= 100
+        self._source = source
+        self._run_id = run_id
+        self._cursor = after_seq
+        self._limit = limit
+        self._interval = (interval_ms if usable else DEFAULT_INTERVAL_MS) / 1000
+        self._stopped = False
+        self._awake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events(stop_at_terminal=True)
+
+    def unsubscribe(self) -> None:
+        """No event is delivered after this; calling it again changes nothing."""
+        self._stopped = True
+        self._awake.set()
+
+    def call(self, handler: Handler, on_error: OnError | None) -> None:
+        """Deliver to `handler` from now on; what it raises goes to `on_error`, else to the loop's exception handler."""
+        if not callable(handler):
+            raise InvalidInput("handler must be callable")
+        self._task = asyncio.create_task(self._deliver(handler, on_error))
+
+    async def _deliver(self, handler: Handler, on_error: OnError | None) -> None:
+        report = on_error or _report
+        async for event in self._events(stop_at_terminal=False, on_error=report):
+            try:
+                handler(event)
+            except Exception as error:  # a stranger's code: its faults go to its own error handler
+                report(error)
+
+    async def _events(self, *, stop_at_terminal: bool, on_error: OnError | None = None) -> AsyncIterator[Event]:
+        loop = asyncio.get_running_loop()
+        stop_waking = self._source.wake(self._run_id, lambda: loop.call_soon_threadsafe(self._awake.set))
+        try:
+            while not self._stopped:
+                self._awake.clear()
+                page = await self._page(on_error)
+                for event in page:
+                    if self._stopped:
+                        return
+                    self._cursor = event.seq
+                    yield event
+                    if stop_at_terminal and event.type in TERMINAL_EVENTS:
+                        return
+                if not page:
+                    await self._sleep()
+        finally:
+            stop_waking()
+
+    async def _page(self, on_error: OnError | None) -> list[Event]:
+        try:
+            return await self._source.page(self._run_id, self._cursor, self._limit)
+        except TreadleError as error:
+            if on_error is None:
+                raise
+            on_error(error)
+            return []
+
+    async def _sleep(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._awake.wait(), self._interval)
+
+
+def _report(error: Exception) -> None:
+    asyncio.get_running_loop().call_exception_handler(
+        {"message": "a subscription's handler failed", "exception": error}
+    )
