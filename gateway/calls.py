@@ -1,0 +1,76 @@
+"""Tool calls as every format decodes them: ids are required, names are canonicalised, arguments are never guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ..graph.errors import ModelFailed
+from ..graph.identity import CallId
+from ..graph.jsontext import Json, is_object
+from ..graph.messages import ToolCall, ToolSpec
+from .wire import value_of
+
+_WIRE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+class CallInvalid(ModelFailed):
+    """The model's tool call can't be used: it has no id or name, or its id is not its own."""
+
+    code = "model.invalid_tool_call"
+
+
+def canonical_name(raw: str, tools: Iterable[ToolSpec]) -> str:
+    """The tool's own name where the alias or the name is known (exactly), else `raw`."""
+    return next((tool.name for tool in tools if raw in (tool.model_name, tool.name)), raw)
+
+
+def wire_name(name: str) -> str:
+    """A name that servers take: itself, or with each unfit character as `_`, cut to 64.
+
+    For a tool's own name that is its alias; for a name that the model made up, what lets the run go on.
+    """
+    return name if _WIRE_NAME.fullmatch(name) else (_UNFIT.sub("_", name)[:64] or "_")
+
+
+def call_id(value: Json, where: str) -> CallId:
+    """The provider's id as given; raises CallInvalid where it is no non-blank string."""
+    if not isinstance(value, str) or not value.strip():
+        raise CallInvalid(f"{where} has no id; a call without one can't be answered")
+    return CallId(value)
+
+
+def call_name(value: Json, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise CallInvalid(f"{where} has no tool name")
+    return value
+
+
+def check_unique(calls: Sequence[ToolCall]) -> None:
+    """Raises CallInvalid where two calls of one answer share an id: one result would answer both."""
+    seen: set[str] = set()
+    for call in calls:
+        if call.id in seen:
+            raise CallInvalid("two tool calls of one answer share an id", details={"callId": call.id})
+        seen.add(call.id)
+
+
+def arguments(given: Json) -> tuple[Json, bool]:
+    """The arguments, and whether they are invalid: what holds no object is kept as it came.
+
+    Text is parsed; blank text, null and nothing are `{}`. Nothing is repaired.
+    """
+    if given is None:
+        return {}, False
+    if not isinstance(given, str):
+        return given, not is_object(given)
+    if not given.strip():
+        return {}, False
+    try:
+        value = value_of(given)
+    except ValueError:
+        return given, True
+    if value is None:
+        return {}, False
+    return (value, False) if is_object(value) else (given, True)

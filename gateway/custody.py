@@ -1,0 +1,40 @@
+"""Custody of native blocks: what a provider sent us goes back as it came, or nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..graph.errors import NativeMetadataLost
+from ..graph.messages import Message, NativePart
+from ..graph.text import sha256_bytes
+
+
+def born(message: Message) -> tuple[str, ...]:
+    """The SHA-256 of each native block, in order: taken when the answer is decoded, and kept with it."""
+    return tuple(sha256_bytes(part.value) for part in message.parts if isinstance(part, NativePart))
+
+
+def check(message: Message, digests: Sequence[str]) -> None:
+    """Raises NativeMetadataLost unless the message still holds exactly the blocks that were born with it."""
+    held = born(message)
+    if len(held) != len(digests):
+        raise NativeMetadataLost(
+            f"{len(digests)} provider blocks came with this answer, {len(held)} are left; nothing was sent",
+            details={"expected": len(digests), "found": len(held)},
+        )
+    for position, (now, then) in enumerate(zip(held, digests, strict=True)):
+        if now != then:
+            raise NativeMetadataLost(
+                "a provider's block is not as it was received; nothing was sent",
+                details={"block": position, "expectedSha256": then, "foundSha256": now},
+            )
+
+
+def check_body(body: bytes, sha256: str) -> None:
+    """Raises NativeMetadataLost unless a stored reply is the one that was received."""
+    now = sha256_bytes(body)
+    if now != sha256:
+        raise NativeMetadataLost(
+            "a stored reply is not as it was received; nothing was sent",
+            details={"expectedSha256": sha256, "foundSha256": now},
+        )

@@ -1,0 +1,169 @@
+"""Exact slices of JSON text, and bodies made by joining them: nothing that was received is ever printed anew.
+
+The standard library's scanner finds where a value ends, so every spelling survives: integers of any size, `1.10`,
+`1e2`, `-0.0`, lone surrogate escapes, key order, duplicate keys. (msgspec.Raw refuses lone surrogates.)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..graph.jsontext import Json, is_list, is_object, loads
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_BOM = b"\xef\xbb\xbf"
+
+
+class Unreadable(ValueError):
+    """A body that is not the JSON that was due; the text says what came instead."""
+
+
+class Member(NamedTuple):
+    """One member of an object: the key as a value, then key and value exactly as written."""
+
+    key: str
+    raw_key: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A JSON object as received: its text without a byte order mark, and its value."""
+
+    text: str
+    value: dict[str, Json]
+
+
+def read(data: bytes) -> Body:
+    """The JSON object in a reply's body; raises Unreadable for everything else."""
+    data = data.removeprefix(_BOM)
+    if not data.strip():
+        raise Unreadable("an empty body")
+    if data.lstrip().startswith((b"data:", b"event:", b": ")):
+        raise Unreadable("an event stream, though none was asked for")
+    try:
+        text = data.decode("utf-8")
+        value = loads(data)
+    except UnicodeDecodeError:
+        raise Unreadable("text that is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise Unreadable("an HTML page" if data.lstrip()[:1] == b"<" else "text that is not JSON") from None
+    if is_list(value) and len(value) == 1 and is_object(value[0]) and "error" in value[0]:
+        return Body(elements(text)[0], value[0])
+    if not is_object(value):
+        raise Unreadable("JSON that is not an object")
+    return Body(text, value)
+
+
+def value_of(text: str) -> Json:
+    """The value of a JSON text; raises ValueError, for text nested too deeply as well."""
+    try:
+        return loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def members(text: str) -> list[Member]:
+    """The members of a JSON object in the order written, duplicates too; raises ValueError if it is none."""
+    found: list[Member] = []
+    at = _open(text, "{", "}")
+    while at is not None:
+        start = at
+        key, at = _scan(text, start)
+        raw_key = text[start:at]
+        at = _skip(text, at)
+        if raw_key[0] != '"' or text[at : at + 1] != ":":
+            raise ValueError("a quoted key and a colon were due")
+        start = _skip(text, at + 1)
+        _, at = _scan(text, start)
+        found.append(Member(key, raw_key, text[start:at]))
+        at = _next(text, at, "}")
+    return found
+
+
+def elements(text: str) -> list[str]:
+    """The elements of a JSON array, each exactly as written; raises ValueError if it is none."""
+    found: list[str] = []
+    at = _open(text, "[", "]")
+    while at is not None:
+        start = at
+        _, at = _scan(text, start)
+        found.append(text[start:at])
+        at = _next(text, at, "]")
+    return found
+
+
+def member(text: str, key: str) -> str | None:
+    """The value of one member, exactly as written; of duplicates the last, as parsers have it."""
+    return next((found.raw for found in reversed(members(text)) if found.key == key), None)
+
+
+def object_text(pairs: Iterable[tuple[str, str]]) -> str:
+    """An object from (key, value) pairs that are JSON text already."""
+    return "{" + ",".join(f"{key}:{value}" for key, value in pairs) + "}"
+
+
+def array_text(values: Iterable[str]) -> str:
+    return "[" + ",".join(values) + "]"
+
+
+def object_bytes(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """An object from pairs that are encoded already: joining copies, it never encodes."""
+    return b"{" + b",".join(b'"%b":%b' % pair for pair in pairs) + b"}"
+
+
+def array_bytes(fragments: Iterable[bytes]) -> bytes:
+    return b"[" + b",".join(fragments) + b"]"
+
+
+def to_text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+def to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+# Numbers stay text: their size can't fail, and only the place where they end is wanted.
+_SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+
+
+def _scan(text: str, at: int) -> tuple[Json, int]:
+    """The value that begins at `at`, and where it ends; raises ValueError."""
+    try:
+        return _SCANNER.raw_decode(text, at)
+    except RecursionError:
+        raise Unreadable("JSON that is nested too deeply") from None
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()
+
+
+def _open(text: str, opening: str, closing: str) -> int | None:
+    """Where the first item begins; None for an empty container."""
+    at = _skip(text, 0)
+    if text[at : at + 1] != opening:
+        raise ValueError(f"JSON text that begins with {opening} was due")
+    at = _skip(text, at + 1)
+    return None if text[at : at + 1] == closing else at
+
+
+def _next(text: str, at: int, closing: str) -> int | None:
+    """Where the next item begins; None after the last."""
+    at = _skip(text, at)
+    mark = text[at : at + 1]
+    if mark == ",":
+        return _skip(text, at + 1)
+    if mark != closing:
+        raise ValueError(f"a comma or {closing} was due")
+    return None
