@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphBubbleUp
-from langgraph.graph import END, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -37,6 +37,12 @@ S = TypeVar("S", Step, RetryStep)
 NodeFn = Callable[[RunState, D], Awaitable[Update]]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Builder = StateGraph[Any, Any, Any, Any]
+
+
+class StepFn(Protocol):
+    """A node as LangGraph calls it."""
+
+    def __call__(self, state: RunState, *, runtime: Runtime[None]) -> Awaitable[Command[str]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +123,13 @@ def _retry_graph(nodes: Mapping[RetryStep, NodeFn[D]], house: House[D]) -> Graph
     return builder.compile(name=Step.RETRY_MODEL.value)
 
 
-def _wrap(
-    step: S, row: Mapping[Outcome, S], node: NodeFn[D], house: House[D], name: Callable[[S], str]
-) -> Callable[[RunState, Runtime[None]], Awaitable[Command[str]]]:
-    async def run(state: RunState, runtime: Runtime[None]) -> Command[str]:
+def _wrap(step: S, row: Mapping[Outcome, S], node: NodeFn[D], house: House[D], name: Callable[[S], str]) -> StepFn:
+    async def run(state: RunState, *, runtime: Runtime[None]) -> Command[str]:
         known = _normal(state)
         update = await _outcome(row, node, known, house)
         after = row[update.outcome]
         _tell(house, runtime, Transition(update.changes.get("run_id", known.run_id), name(step), update.outcome, after))
-        if after == END and step is Step.FINISH:
+        if isinstance(step, Step) and after is Step.END:
             await house.leave(known)
         return Command(update={**update.changes, "outcome": str(update.outcome)}, goto=after.value)
 
@@ -151,10 +155,10 @@ async def _outcome(row: Mapping[Outcome, S], node: NodeFn[D], state: RunState, h
     return update
 
 
-def _wrap_sub_graph(retry: Graph, house: House[D]) -> Callable[[RunState, Runtime[None]], Awaitable[Command[str]]]:
+def _wrap_sub_graph(retry: Graph, house: House[D]) -> StepFn:
     row = TRANSITIONS[Step.RETRY_MODEL]
 
-    async def retry_model(state: RunState, runtime: Runtime[None]) -> Command[str]:
+    async def retry_model(state: RunState, *, runtime: Runtime[None]) -> Command[str]:
         before = asdict(_normal(state))
         after = cast(dict[str, Any], await retry.ainvoke(before, durability="async"))
         outcome = Outcome(after["outcome"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from .identity import CallId
-from .jsontext import Json, dumps
+from .jsontext import Json, dumps, is_object
 from .text import sha256_bytes
 
 
@@ -263,6 +263,6 @@ def arguments_text(call: ToolCall) -> str:
 
     Servers refuse argument text that is no object, so text that does not parse travels inside one (DESIGN 7).
     """
-    if isinstance(call.arguments, dict) and not call.arguments_invalid:
+    if is_object(call.arguments) and not call.arguments_invalid:
         return dumps(call.arguments).decode()
     return dumps({"_invalid_arguments": call.arguments}).decode()

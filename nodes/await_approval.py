@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..graph.events import EventType
+from ..graph.jsontext import Json
 from ..graph.state import RunState, Update
 from ..graph.table import Outcome
 from ..storage.folder import Log
@@ -12,7 +13,7 @@ from .deps import Deps, Run
 async def await_approval(state: RunState, deps: Deps) -> Update:
     run = deps.run
     call = state.calls[state.call_index]
-    asked = {"round": state.round, "callId": call["id"], "name": call["name"]}
+    asked: dict[str, Json] = {"round": state.round, "callId": call["id"], "name": call["name"]}
     answer = await run.cancel.guard(_answer(run, asked))
     told = {**asked, "reason": answer["reason"]} if answer.get("reason") else asked
     approved = bool(answer.get("approved"))
@@ -20,5 +21,5 @@ async def await_approval(state: RunState, deps: Deps) -> Update:
     return Update(Outcome.DECIDED)
 
 
-async def _answer(run: Run, asked: dict[str, object]) -> dict[str, object]:
+async def _answer(run: Run, asked: dict[str, Json]) -> dict[str, Json]:
     return await run.ask("approval", asked)

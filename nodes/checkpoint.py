@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..graph.events import EventType
+from ..graph.jsontext import Json
 from ..graph.messages import ToolCall
 from ..graph.paths import WorkspacePath
 from ..graph.state import RunState, Update
@@ -19,7 +20,7 @@ async def checkpoint(state: RunState, deps: Deps) -> Update:
     number = state.checkpoint_count + 1
     calls = await in_thread(lambda: _keep(run, state, number))
     run.cancel.check()
-    changes = {"checkpoint_count": number}
+    changes: dict[str, object] = {"checkpoint_count": number}
     if state.call_index < calls:
         return Update(Outcome.MORE_CALLS, changes)
     return round_over(state, run, changes)
@@ -55,7 +56,7 @@ def _keep(run: Run, state: RunState, number: int) -> int:
 
 
 def _changes(run: Run, state: RunState, call: ToolCall, number: int) -> list[Change]:
-    told = {"round": state.round, "callId": call.id, **result(run, state.round, call).structured}
+    told: dict[str, Json] = {"round": state.round, "callId": call.id, **result(run, state.round, call).structured}
     path = WorkspacePath(told["path"])
     parts = {"round": state.round, "callId": call.id}
     if call.name == "workspace.apply_patch":

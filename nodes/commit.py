@@ -97,7 +97,7 @@ async def _ask_host(run: Run, plan: _Plan) -> str | None:
     """The message's id; raises HostFailed with the host's own reason."""
     completed = run.folder.ledger.find(EventType.CHAT_COMMIT_COMPLETED, commitId=plan.commit_id, callId=plan.call.id)
     if completed is not None:
-        return completed.payload["messageId"]
+        return _text(completed.payload["messageId"])
     requested = _request(run, plan)
     await run.record(*_requesting(run, plan, requested), durable=True)
     answer = await run.cancel.guard(_answer(run, requested))
@@ -105,7 +105,11 @@ async def _ask_host(run: Run, plan: _Plan) -> str | None:
     if error is not None:
         await run.record(Log(EventType.CHAT_COMMIT_FAILED, {**plan.told, "message": error}))
         raise HostFailed(f"the chat did not take {plan.asked.path}: {error}", code="agent.chat_commit_failed")
-    return answer.get("messageId")
+    return _text(answer.get("messageId"))
+
+
+def _text(value: Json) -> str | None:
+    return None if value is None else str(value)
 
 
 async def _answer(run: Run, requested: dict[str, Json]) -> dict[str, Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..graph.errors import RunFailed
@@ -25,7 +26,7 @@ async def dispatch_tools(state: RunState, deps: Deps) -> Update:
     while index < len(calls):
         call = calls[index]
         seat = Seat(state.round, call, answer, made, per_tool, state.commit_count)
-        went = await in_thread(lambda seat=seat: dispatch(run, seat, deps.clock))
+        went = await in_thread(partial(dispatch, run, seat, deps.clock))
         if went.counted:
             made += 1
             per_tool[call.name] = per_tool.get(call.name, 0) + 1

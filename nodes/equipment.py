@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from ..gateway.gateway import ModelGateway
 from ..graph.jsontext import Json
 from ..graph.profile import ResolvedProfile, resolved_profile
@@ -31,4 +29,4 @@ def equip(profile: ResolvedProfile, snapshot: Json, gateway: ModelGateway) -> Eq
     connection = gateway.connect(settings)
     opening = messages_of(payload, agent_system_prompt(profile, specs))
     conversation = Conversation(gateway, connection, opening)
-    return Equipment(profile, specs, cast(dict[str, Json], settings), connection, conversation)
+    return Equipment(profile, specs, settings, connection, conversation)

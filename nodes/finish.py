@@ -10,8 +10,9 @@ from ..graph.jsontext import Json
 from ..graph.state import RunState, Update
 from ..graph.status import RunStatus
 from ..graph.table import Outcome
-from ..storage.folder import Enter, Log
-from ..storage.persist import Promotion, promote
+from ..storage.folder import Do, Enter, Log
+from ..storage.persist import promote
+from ..storage.persist_records import Promotion
 from .deps import Deps, Run, in_thread
 
 
@@ -46,15 +47,22 @@ async def _complete(state: RunState, run: Run) -> None:
 
 def _promote(run: Run) -> Promotion:
     record = run.folder.record
-    promotion = promote(
-        run.chat_folder,
-        run.folder.path,
-        run_id=record.id,
-        workspace_id=record.workspace_id,
-        stable_chat_id=record.stable_chat_id,
-        created_at=record.updated_at,
-        disk=run.folder.disk,
-    )
+    made: list[Promotion] = []
+
+    def make() -> None:
+        promotion = promote(
+            run.chat_folder,
+            run.folder.path,
+            run_id=record.id,
+            workspace_id=record.workspace_id,
+            stable_chat_id=record.stable_chat_id,
+            created_at=record.updated_at,
+            disk=run.folder.disk,
+        )
+        made.append(promotion)
+
+    run.folder.apply(Do(make))
+    promotion = made[0]
     run.folder.apply(
         Log(
             EventType.PERSISTENT_CHANGES_COMMITTED,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..graph.errors import InvalidData
 from ..graph.events import EventType
-from ..graph.jsontext import Json
+from ..graph.jsontext import Json, is_object
 from ..graph.messages import ToolCall, ToolResult, tool_result
 from ..graph.paths import WorkspacePath
 from ..graph.text import count_chars, count_words
@@ -99,7 +99,7 @@ def _hydrated(run: Run, round_number: int, stored: ToolResult) -> ToolResult:
 def _hydration_path(run: Run, round_number: int, stored: ToolResult) -> WorkspacePath | None:
     if round_number > run.profile.hydrate_rounds or stored.is_error or stored.name not in _HYDRATED_TOOLS:
         return None
-    path = stored.structured.get("path") if isinstance(stored.structured, dict) else None
+    path = stored.structured.get("path") if is_object(stored.structured) else None
     return WorkspacePath(path) if isinstance(path, str) and path.strip() else None
 
 

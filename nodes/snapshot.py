@@ -1,4 +1,4 @@
-"""The start of a run on paper: whether its request may become a run, and the prompt that its snapshot holds.
+"""Whether a start request may become a run.
 
 The checks are generators of faults, row by row of the start table; the first fault found is the one that is told, and
 nothing has been made by then.
@@ -14,12 +14,8 @@ from ..graph.identity import stable_chat_id
 from ..graph.jsontext import Json, dumps, is_list, is_object
 from ..graph.messages import Role
 from ..graph.profile import ResolvedProfile
-from .snapshot_messages import MARKER, MARKER_KEY, messages_of, prompt_of, role_of, settings_of
-from .start_request import StartRequest, start_request
-
-__all__ = [
-    "StartRequest", "check_snapshot", "check_start", "messages_of", "payload_of", "settings_of", "start_request",
-]  # fmt: skip
+from .snapshot_messages import MARKER, MARKER_KEY, prompt_of, role_of
+from .start_request import StartRequest
 
 FROZEN_KIND = "tauritavern.agentFrozenRunInputSnapshot"
 

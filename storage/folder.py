@@ -7,12 +7,12 @@ its result. An event that the journal already has is not written again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..graph.errors import InvalidData, LeaseLost
+from ..graph.errors import InvalidData, LeaseLost, RunFailed
 from ..graph.events import EventType, Level
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.ports import Clock
@@ -61,6 +61,12 @@ class Do:
 Change = Log | Put | Enter | Do
 
 
+class RunEnded(RunFailed):
+    """The run has ended; nothing is written after its terminal event."""
+
+    code = "agent.run_ended"
+
+
 class RunFolder:
     """Blocking; safe to call from several threads."""
 
@@ -99,10 +105,13 @@ class RunFolder:
         """Make the changes in order; raises LeaseLost with nothing changed where another process took over."""
         with self._lock, self._guarded():
             pending: list[Entry] = []
+            ended = self.record.status.is_terminal
             for change in changes:
                 self._make(change, pending, durable)
+            if ended and pending:
+                raise RunEnded
             self._flush(pending, durable)
-            if self.record.status.is_terminal:  # the journal's terminal event first: it is what decides
+            if self.record.status.is_terminal and not ended:  # the journal's terminal event first: it is what decides
                 self._store.save(self.record)
         self.renew_if_due()
 
@@ -147,7 +156,7 @@ class RunFolder:
             self._store.save(self.record)
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _guarded(self) -> Generator[None]:
         if self._closed:
             raise LeaseLost(f"run {self.record.id} is not driven from here any more")
         with self.database.guarded(self.epoch):
@@ -170,6 +179,8 @@ class RunFolder:
     def _enter(self, pending: list[Entry], change: Enter) -> None:
         if change.unless is not None and self.ledger.has(*change.unless):
             return
+        if self.record.status.is_terminal:
+            return  # the end absorbs: a step that is walked again changes nothing
         if self.resumed and self.record.status is change.status:
             self.resumed = False
             return

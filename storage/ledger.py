@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..graph.events import Event, EventType
-from ..graph.jsontext import Json
+from ..graph.jsontext import Json, is_object
 
 Key = tuple[object, ...]
 
@@ -37,7 +37,7 @@ class Ledger:
             if key is None:
                 continue
             self._events[key] = event
-            round_number = event.payload.get("round") if isinstance(event.payload, dict) else None
+            round_number = event.payload.get("round") if is_object(event.payload) else None
             if isinstance(round_number, int):
                 self._by_round.setdefault(round_number, []).append(key)
 
@@ -59,5 +59,5 @@ def key_of(event_type: str, payload: Json) -> Key | None:
     """The event's key; None for events that may stand in a journal several times."""
     if event_type in _REPEATABLE:
         return None
-    held = payload if isinstance(payload, dict) else {}
+    held: dict[str, Json] = payload if is_object(payload) else {}
     return (str(event_type), *(held.get(name) for name in _PARTS))

@@ -108,5 +108,6 @@ def _is_reasoning(part: dict[str, Json]) -> bool:
 
 
 def _reasoning(part: dict[str, Json], max_chars: int) -> dict[str, Json]:
-    source = (part.get("providerMetadata") or {}).get("source") or "reasoning_content"
+    metadata: dict[str, Json] = part.get("providerMetadata") or {}
+    source = metadata.get("source") or "reasoning_content"
     return {"source": source, **cut(part["text"].strip(), max_chars)}

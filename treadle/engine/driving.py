@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..graph.errors import LeaseLost, TreadleError
 from ..graph.events import EventType
-from ..graph.ports import Clock
 from ..graph.state import RunState
 from ..graph.status import RunStatus
 from ..nodes.deps import Deps, Run, in_thread
@@ -115,6 +115,9 @@ class Driving:
         except TreadleError as error:
             active.failure = error
             await _fail(run, error)
+        except Exception as error:  # noqa: BLE001 - a fault in a step's own code must not leave the run without an end
+            active.failure = error
+            await _fail(run, TreadleError(f"{type(error).__name__}: {error}"))
         finally:
             await asyncio.shield(in_thread(run.folder.close))
             del self._active[run.id]
@@ -122,11 +125,10 @@ class Driving:
 
     async def _beat(self) -> None:
         """Keep the leases, and obey a cancel that another process left word of."""
-        clock: Clock = self._services.clock
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             runs = [active.run for active in self._active.values()]
-            for run in await in_thread(lambda runs=runs: [run for run in runs if _looks_cancelled(run, clock)]):
+            for run in await in_thread(partial(_kept_and_cancelled, runs)):
                 await cancel_active(run)
 
 
@@ -136,7 +138,12 @@ async def cancel_active(run: Run) -> None:
     run.cancel.raise_()
 
 
-def _looks_cancelled(run: Run, clock: Clock) -> bool:
+def _kept_and_cancelled(runs: list[Run]) -> list[Run]:
+    """Renew every lease that is due; the runs that another process wants cancelled."""
+    return [run for run in runs if _looks_cancelled(run)]
+
+
+def _looks_cancelled(run: Run) -> bool:
     try:
         run.folder.renew_if_due()
         return not run.cancel.is_raised and run.folder.database.marked(CANCEL_MARK) is not None

@@ -193,10 +193,10 @@ class Engine:
         return _nothing if active is None else active.run.folder.journal.subscribe(lambda _events: callback())
 
     async def _start(self, request: StartRequest) -> RunHandle:
-        record, profile = await checked_record(self.services, request)
-        stored = await in_thread(lambda: existing(self.services, record))
+        stored = await in_thread(lambda: existing(self.services, request))
         if stored is not None:
             return handle_of(stored)
+        record, profile = await checked_record(self.services, request)
         run = await in_thread(lambda: begin_run(self.services, record, profile, request, self._asking.for_run))
         self._driving.begin(run, RunState(run_id=record.id))
         return handle_of(record)

@@ -25,21 +25,36 @@ AskFor = Callable[[Run], Ask]
 
 def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
     """Take the run's lease and make its live objects; raises RunBusy, JournalDamaged."""
+    folder = _folder(services, record)
+    try:
+        folder.journal.open()
+        run = _run(services, folder, ask_for)
+        _replay(run, folder.journal.read_all())
+    except TreadleError:
+        folder.close()
+        raise
+    return run
+
+
+def _folder(services: Services, record: RunRecord) -> RunFolder:
+    """The lease first: whoever had it may still have been writing when the record was read."""
     path = services.store.folder(record)
-    journal = Journal(path / EVENTS, run_id=record.id, disk=services.disk, clock=services.clock, ids=services.ids)
-    journal.open()
     database = RunDatabase(path / "run.sqlite", clock=services.clock)
     epoch = database.acquire(services.holder)
-    folder = RunFolder(
-        services.store.load(record.id) if services.store.exists(record.id) else record,
+    return RunFolder(
+        services.store.load(record.id),
         store=services.store,
         disk=services.disk,
-        journal=journal,
+        journal=Journal(path / EVENTS, run_id=record.id, disk=services.disk, clock=services.clock, ids=services.ids),
         database=database,
         clock=services.clock,
         holder=services.holder,
         epoch=epoch,
     )
+
+
+def _run(services: Services, folder: RunFolder, ask_for: AskFor) -> Run:
+    record, path = folder.record, folder.path
     run = Run(
         folder=folder,
         chat_folder=services.store.chat_folder(record.workspace_id),
@@ -50,7 +65,6 @@ def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
         ask=_nobody,
     )
     run.ask = ask_for(run)
-    _replay(run, folder.journal.read_all())
     return run
 
 
@@ -75,7 +89,7 @@ def _replay(run: Run, events: Iterable[Event]) -> None:
                 run.first_rounds.setdefault(told["callId"], told["round"])
                 arguments[told["round"], told["callId"]] = told["argumentsRef"]
             case EventType.TOOL_CALL_STARTED:
-                before[told["round"], told["callId"]] = (told.get("effect") or {}).get("preSha256")
+                before[told["round"], told["callId"]] = _effect(told).get("preSha256")
             case EventType.TOOL_RESULT_STORED:
                 call = (told["round"], told["callId"])
                 _observe(run, arguments[call], told["path"], before.get(call))
@@ -91,6 +105,10 @@ def _replay(run: Run, events: Iterable[Event]) -> None:
                 run.commits.append((told["commitId"], told["messageId"]))
             case _:
                 pass
+
+
+def _effect(started: dict[str, Json]) -> dict[str, Json]:
+    return started.get("effect") or {}
 
 
 def _observe(run: Run, arguments: str, stored: str, pre_sha256: str | None) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import cast
 
 import rfc8785
 
 from ..graph.errors import InvalidData, InvalidInput, NotFound
 from ..graph.events import EventType
 from ..graph.identity import RunId, segment, stable_chat_id, workspace_id
-from ..graph.jsontext import Json
 from ..graph.ports import ChatHead
 from ..graph.profile import BUILT_IN, DEFAULT_PROFILE_ID, ResolvedProfile, default_writer, parse_profile, resolve
 from ..graph.status import RunStatus
@@ -99,21 +97,21 @@ def begin_run(
 
 async def attach_or_begin(services: Services, request: StartRequest, ask_for: AskFor) -> Run:
     """The run that the request asks for, opened: a new one, or the one of this id that began with the same input."""
-    record, profile = await checked_record(services, request)
-    stored = await in_thread(lambda: existing(services, record))
+    stored = await in_thread(lambda: existing(services, request))
     if stored is not None:
         return await in_thread(lambda: open_run(services, stored, ask_for))
+    record, profile = await checked_record(services, request)
     return await in_thread(lambda: begin_run(services, record, profile, request, ask_for))
 
 
-def existing(services: Services, record: RunRecord) -> RunRecord | None:
+def existing(services: Services, request: StartRequest) -> RunRecord | None:
     """The run of this id, if it was started with the same input; raises `agent.run_id_conflict` if with other."""
-    if not services.store.exists(record.id):
+    if request.run_id is None or not services.store.exists(_run_id(request)):
         return None
-    stored = services.store.load(record.id)
-    if stored.input_sha256 != record.input_sha256:
+    stored = services.store.load(request.run_id)
+    if stored.input_sha256 != input_sha256(request):
         raise InvalidInput(
-            f"run {record.id} exists and was started with other input; choose another runId, or give the same input",
+            f"run {stored.id} exists and was started with other input; choose another runId, or give the same input",
             code="agent.run_id_conflict",
         )
     return stored
@@ -136,7 +134,7 @@ def input_sha256(request: StartRequest) -> str:
     """SHA-256 of the request's RFC 8785 form; what that can't hold (big integers) is spelled as it came, keys sorted."""
     value = request.to_json()
     try:
-        canonical = rfc8785.dumps(cast(dict[str, Json], value))
+        canonical = rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError):
         canonical = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode()
     return hashlib.sha256(canonical).hexdigest()

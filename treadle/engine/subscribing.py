@@ -63,12 +63,16 @@ class Subscription:
         async for event in self._events(stop_at_terminal=False, on_error=report):
             try:
                 handler(event)
-            except Exception as error:  # a stranger's code: its faults go to its own error handler
+            except Exception as error:  # noqa: BLE001 - a stranger's code: its faults go to its own error handler
                 report(error)
 
     async def _events(self, *, stop_at_terminal: bool, on_error: OnError | None = None) -> AsyncIterator[Event]:
         loop = asyncio.get_running_loop()
-        stop_waking = self._source.wake(self._run_id, lambda: loop.call_soon_threadsafe(self._awake.set))
+
+        def rouse() -> None:
+            loop.call_soon_threadsafe(self._awake.set)
+
+        stop_waking = self._source.wake(self._run_id, rouse)
         try:
             while not self._stopped:
                 self._awake.clear()
