@@ -1,0 +1,60 @@
+"""The bytes of a journal: where its records stand, which of them are on a page, and the events they hold. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from ..graph.errors import JournalDamaged
+from ..graph.events import Event, event
+from ..graph.jsontext import loads
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 500
+
+_RECORD = re.compile(rb"[^\n]+\n?")
+
+
+def find_records(data: bytes) -> list[tuple[int, int]]:
+    """Start and end of each record; a torn one at the end is left out, a whole one without its newline is not."""
+    records = [match.span() for match in _RECORD.finditer(data)]
+    if records and not data.endswith(b"\n"):
+        start, end = records[-1]
+        if _event_of(data[start:end], len(records)) is None:
+            records.pop()
+    return records
+
+
+def _event_of(line: bytes, seq: int) -> Event | None:
+    """The event of a line, or None where the line is not the event with this seq."""
+    try:
+        found = event(loads(line))
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return found if type(found.seq) is int and found.seq == seq else None
+
+
+def events_at(
+    data: bytes, spans: list[tuple[int, int]], *, seq: int = 1, line: int = 1, offset: int = 0
+) -> list[Event]:
+    """The events at `spans`, the first of which has `seq`; `line` and `offset` are those of the start of `data`."""
+    found: list[Event] = []
+    for expected, (start, end) in enumerate(spans, start=seq):
+        parsed = _event_of(data[start:end], expected)
+        if parsed is None:
+            number = data.count(b"\n", 0, start) + line
+            raise JournalDamaged(
+                f"the journal is damaged at line {number}, byte offset {offset + start}: not the event with seq {expected}",
+                details={"line": number, "offset": offset + start, "expectedSeq": expected},
+            )
+        found.append(parsed)
+    return found
+
+
+def page(count: int, after_seq: int | None, before_seq: int | None, limit: int | None) -> tuple[int, int]:
+    """Indexes, from and to (exclusive), of the records on the page."""
+    size = min(max(DEFAULT_LIMIT if limit is None else limit, 1), MAX_LIMIT)
+    if before_seq is not None:
+        last = min(max(before_seq - 1, 0), count)
+        return max(last - size, 0), last
+    first = min(max(after_seq or 0, 0), count)
+    return first, min(first + size, count)
