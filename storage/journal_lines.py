@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ..graph.errors import JournalDamaged
 from ..graph.events import Event, event
 from ..graph.jsontext import loads
@@ -11,16 +9,19 @@ from ..graph.jsontext import loads
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 500
 
-_RECORD = re.compile(rb"[^\n]+\n?")
-
 
 def find_records(data: bytes) -> list[tuple[int, int]]:
     """Start and end of each record; a torn one at the end is left out, a whole one without its newline is not."""
-    records = [match.span() for match in _RECORD.finditer(data)]
-    if records and not data.endswith(b"\n"):
-        start, end = records[-1]
-        if _event_of(data[start:end], len(records)) is None:
-            records.pop()
+    records: list[tuple[int, int]] = []
+    start = 0
+    *lines, tail = data.split(b"\n")
+    for line in lines:
+        end = start + len(line) + 1
+        if line:
+            records.append((start, end))
+        start = end
+    if _event_of(tail, len(records) + 1) is not None:
+        records.append((start, len(data)))
     return records
 
 
