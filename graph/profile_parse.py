@@ -1,0 +1,122 @@
+"""A profile from its JSON: shape first, then values; one error names the field, its code and the remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from pydantic import ValidationError
+
+from .errors import InvalidInput
+from .jsontext import Json, is_list, is_object
+from .profile_checks import SCHEMA_VERSIONS, Fault, first_fault
+from .profile_schema import KIND, Profile
+
+_OTHER_SHAPE = "agent.invalid_profile"
+_SHAPE_CODES = {
+    "id": "agent.profile_id_invalid",
+    "displayName": "agent.profile_display_name_required",
+    "preset.ref": "agent.profile_preset_ref_required",
+    "preset.ref.apiId": "agent.profile_preset_api_invalid",
+    "preset.ref.name": "agent.profile_preset_name_required",
+    "model.connectionRef": "agent.profile_model_connection_ref_required",
+    "model.modelId": "agent.profile_model_id_required",
+    "run.modelRetry.maxRetries": "agent.profile_model_retry_invalid",
+    "run.modelRetry.intervalMs": "agent.profile_model_retry_invalid",
+    "run.modelRetry.maxWaitMs": "agent.profile_model_retry_invalid",
+    "context.initialChatHistoryMessages": "agent.profile_context_history_invalid",
+    "delegation.maxConcurrentInvocations": "agent.profile_delegation_concurrency_invalid",
+    "delegation.maxInvocationsPerRun": "agent.profile_delegation_run_budget_invalid",
+    "delegation.resultBudgetTokens": "agent.profile_delegation_result_budget_invalid",
+    "delegation.maxHandoffDepth": "agent.profile_handoff_depth_invalid",
+    "plan.mode": "agent.plan_mode_unsupported",
+    "plan.nodes": "agent.plan_nodes_unsupported",
+    "tools.allow": "agent.profile_tools_empty",
+    "tools.allow[*]": "agent.profile_unknown_tool",
+    "tools.deny[*]": "agent.profile_unknown_tool",
+    "tools.maxRounds": "agent.profile_max_rounds_invalid",
+    "tools.maxCallsPerRun": "agent.profile_max_calls_invalid",
+    "tools.maxCallsPerTool[*]": "agent.profile_tool_budget_invalid",
+    "tools.toolDescriptions[*].description": "agent.profile_tool_description_empty",
+    "tools.toolDescriptions[*].properties": "agent.profile_tool_properties_invalid",
+    "tools.toolDescriptions[*].properties[*]": "agent.profile_tool_property_description_empty",
+    "skills.visible": "agent.profile_skill_visible_empty",
+    "skills.visible[*]": "agent.profile_skill_name_invalid",
+    "skills.deny[*]": "agent.profile_skill_name_invalid",
+    "skills.maxReadCharsPerCall": "agent.profile_skill_budget_invalid",
+    "skills.maxReadCharsPerRun": "agent.profile_skill_budget_invalid",
+    "workspace.visibleRoots": "agent.profile_workspace_visible_empty",
+    "workspace.visibleRoots[*]": "agent.profile_workspace_root_invalid",
+    "workspace.writableRoots": "agent.profile_workspace_root_invalid",
+    "workspace.writableRoots[*]": "agent.profile_workspace_root_invalid",
+    "output.artifacts": "agent.profile_output_empty",
+    "output.artifacts[*].id": "agent.profile_artifact_id_invalid",
+    "output.artifacts[*].path": "agent.profile_output_path_denied",
+    "output.artifacts[*].kind": "agent.profile_output_kind_required",
+    "output.artifacts[*].target": "agent.profile_output_message_body_missing",
+}
+"""What a missing field, or one of the wrong type, is called; `[*]` stands for any index or key."""
+
+_REMEDIES = {
+    "missing": "is missing; add it",
+    "extra_forbidden": "is not a field of a profile; remove it",
+    "tuple_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+}
+_MAPPINGS = {"toolDescriptions", "properties", "maxCallsPerTool"}
+
+
+def parse_profile(json: Json, *, known_tools: Collection[str]) -> Profile:
+    """The profile that a document holds, in its normal form.
+
+    Raises InvalidInput with the code of the first rule that it breaks; `details.path` is the field's JSON path.
+    """
+    profile = shaped(json)
+    fault = first_fault(profile, known_tools)
+    if fault:
+        raise refusal(fault)
+    return profile
+
+
+def shaped(json: Json) -> Profile:
+    """The profile without a look at its values; raises InvalidInput where the shape is wrong."""
+    if not is_object(json):
+        raise InvalidInput("a profile must be a JSON object", code=_OTHER_SHAPE, details={"path": "$"})
+    version = json.get("schemaVersion")
+    if type(version) is not int or version not in SCHEMA_VERSIONS:
+        raise refusal(Fault("agent.profile_schema_unsupported", "schemaVersion", "must be 1 or 2"))
+    if json.get("kind") != KIND:
+        raise refusal(Fault("agent.profile_kind_invalid", "kind", f'must be "{KIND}"'))
+    try:
+        return Profile.model_validate(json)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        path = _path_of(first["loc"], json)
+        known = first["type"] != "extra_forbidden"
+        code = _SHAPE_CODES.get(re.sub(r"\[[^\]]*\]", "[*]", path), _OTHER_SHAPE) if known else _OTHER_SHAPE
+        message = _REMEDIES.get(first["type"]) or first["msg"].replace("Input should", "must", 1)
+        if path == "tools.approval":
+            message = 'must be a list of tools, or "mutating"'
+        raise refusal(Fault(code, path, message)) from error
+
+
+def refusal(fault: Fault) -> InvalidInput:
+    path = f"$.{fault.path}"
+    return InvalidInput(f"the profile's {path} {fault.message}", code=fault.code, details={"path": path})
+
+
+def _path_of(location: Sequence[int | str], document: Json) -> str:
+    """The JSON path of a pydantic location, without the names of union members that it holds."""
+    path = ""
+    value = document
+    mapping = False
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+            value = value[part] if is_list(value) and part < len(value) else None
+        elif is_object(value):
+            path += f'["{part}"]' if mapping else f"{'.' if path else ''}{part}"
+            value = value.get(part)
+        mapping = part in _MAPPINGS
+    return path
