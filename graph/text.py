@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from bisect import bisect_right
+from collections.abc import Iterable
 
 _CJK = (
     (0x1100, 0x11FF), (0x3040, 0x309F), (0x30A0, 0x30FF), (0x3130, 0x318F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF),
@@ -19,24 +21,9 @@ def count_chars(text: str) -> int:
 
 def count_words(text: str) -> int:
     """Words: each CJK unit, and each run of alphanumerics between other characters."""
-    words = 0
-    inside = False
-    for char in text:
-        if char.isascii():
-            if char.isalnum():
-                words += not inside
-                inside = True
-            else:
-                inside = False
-        elif _is_cjk(char):
-            words += 1
-            inside = False
-        elif is_alphanumeric(char):
-            words += not inside
-            inside = True
-        else:
-            inside = False
-    return words
+    if text.isascii():
+        return len(text.encode().translate(_ASCII_SPACED).split())
+    return len(_WORD.findall(text))
 
 
 def is_alphanumeric(char: str) -> bool:
@@ -51,11 +38,6 @@ def sha256_text(text: str) -> str:
 
 def sha256_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def _is_cjk(char: str) -> bool:
-    point = ord(char)
-    return any(first <= point <= last for first, last in _CJK)
 
 
 def _is_alphabetic_mark(point: int) -> bool:
@@ -89,3 +71,13 @@ a9b4-a9bf a9e5 aa29-aa36 aa43 aa4c-aa4d aa7b-aa7d aab0 aab2-aab4 aab7-aab8 aabe 
 """
 _MARK_STARTS = tuple(int(span.partition("-")[0], 16) for span in _MARKS.split())
 _MARK_ENDS = tuple(int(span.rpartition("-")[2], 16) for span in _MARKS.split())
+
+
+def _character_class(spans: Iterable[tuple[int, int]]) -> str:
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in spans)
+
+
+_UNIT = _character_class(_CJK)
+_MARK = _character_class(zip(_MARK_STARTS, _MARK_ENDS, strict=True))
+_ASCII_SPACED = bytes(code if chr(code).isalnum() and code < 128 else ord(" ") for code in range(256))
+_WORD = re.compile(rf"[{_UNIT}]|(?:[^\W_{_UNIT}]|[{_MARK}])+")

@@ -1,4 +1,4 @@
-"""The model's way to a file: what its profile lets it see or change, and what the workspace refuses, said so it can mend it."""
+"""The model's way to a file: what its profile lets it see or change, and refusals that say how to mend the call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..graph.errors import ToolRefused
 from ..graph.paths import WorkspacePath, is_visible, is_writable, parse
-from ..graph.text import count_chars, count_words, sha256_bytes
+from ..graph.text import sha256_bytes
 from ..storage.workspace import Entry, FileMissing, IsDirectory, PathUnusable, Workspace, check_name
 from .tool import Bench
 
@@ -103,9 +103,9 @@ def folders(roots: tuple[str, ...]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def size(text: str) -> str:
+def size(chars: int, words: int) -> str:
     """`1 char, 1 word`, for a sentence."""
-    return f"{counted(count_chars(text), 'char')}, {counted(count_words(text), 'word')}"
+    return f"{counted(chars, 'char')}, {counted(words, 'word')}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -42,13 +42,16 @@ def windows(text: str, words: tuple[str, ...], *, context: int, limit: int) -> l
     """The best windows of a text, at most `limit`, no two sharing a line; score descending, then line ascending."""
     weights = {word: min(MOST_WEIGHT, len(word)) for word in words}
     whole = sum(weights.values())
-    by_line = _weight_by_line(text.lower(), weights)
     last_line = len(split(text))
+    by_line = _weight_by_line(text.lower(), weights)
     chosen: list[Window] = []
-    for line in sorted(by_line, key=lambda line: (-by_line[line], line)):
+    taken: set[int] = set()
+    for line in sorted(sorted(by_line), key=by_line.__getitem__, reverse=True):  # stable: lines stay ascending
         window = Window(by_line[line] / whole, max(1, line - context), min(last_line, line + context))
-        if all(window.last < other.first or other.last < window.first for other in chosen):
+        shown = range(window.first, window.last + 1)
+        if taken.isdisjoint(shown):
             chosen.append(window)
+            taken.update(shown)
             if len(chosen) == limit:
                 break
     return chosen
@@ -60,16 +63,14 @@ def best(found: Iterable[Found], limit: int) -> list[Found]:
 
 
 def _weight_by_line(lowered: str, weights: dict[str, int]) -> dict[int, int]:
-    """The weight that each matching line holds; a token counts once a line."""
+    """The weight that each matching line holds; a word counts once a line."""
     by_line: dict[int, int] = {}
+    lines: list[str] = []
     for word, weight in weights.items():
-        line, counted = 1, 0
-        position = lowered.find(word)
-        while position >= 0:
-            line += lowered.count("\n", counted, position)
-            by_line[line] = by_line.get(line, 0) + weight
-            counted = lowered.find("\n", position)
-            if counted < 0:
-                break
-            position = lowered.find(word, counted)
+        if word not in lowered:
+            continue
+        lines = lines or split(lowered)
+        for number, line in enumerate(lines, 1):
+            if word in line:
+                by_line[number] = by_line.get(number, 0) + weight
     return by_line

@@ -1,0 +1,108 @@
+"""A model's desk: tools called one after another over a workspace in memory, as dispatch calls them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from treadle.graph.errors import ToolRefused
+from treadle.graph.identity import CallId
+from treadle.graph.jsontext import Json, dumps, loads
+from treadle.graph.messages import ToolResult
+from treadle.graph.paths import ROOTS, WorkspacePath
+from treadle.graph.profile import Presentation, ResolvedProfile, default_writer, resolve
+from treadle.nodes.reads import ReadState
+from treadle.nodes.registry import TOOLS
+from treadle.nodes.tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, ToolOutcome
+from treadle.storage.workspace import Workspace
+from treadle.testkit.workspace import MemoryWorkspace
+
+
+def profile(
+    *,
+    visible: tuple[str, ...] = ROOTS,
+    writable: tuple[str, ...] = ROOTS,
+    write_guard: bool = False,
+    patch_after_partial_read: bool = False,
+    presentation: Presentation = "foreground",
+) -> ResolvedProfile:
+    written = default_writer()
+    rules = written.workspace.model_copy(
+        update={
+            "visible_roots": visible,
+            "writable_roots": writable,
+            "write_guard": write_guard,
+            "patch_after_partial_read": patch_after_partial_read,
+        }
+    )
+    return resolve(written.model_copy(update={"workspace": rules}), presentation_override=presentation)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is left of a call when the process is gone."""
+
+    arguments: bytes
+    result: bytes
+    pre_sha256: str | None
+
+
+@dataclass(slots=True)
+class Desk:
+    workspace: Workspace = field(default_factory=lambda: MemoryWorkspace(roots=ROOTS))
+    profile: ResolvedProfile = field(default_factory=profile)
+    reads: ReadState = field(default_factory=ReadState)
+    stored: list[Stored] = field(default_factory=list[Stored])
+    commit_count: int = 0
+
+    def outcome(self, name: str, arguments: Json) -> ToolOutcome:
+        return TOOLS[name].run(arguments, Bench(self.workspace, self.profile, self.reads, self.commit_count))
+
+    def call(self, name: str, **arguments: Json) -> ToolResult:
+        return self.send(name, arguments)
+
+    def send(self, name: str, arguments: Json) -> ToolResult:
+        pre_sha256: str | None = None
+        try:
+            outcome = self.outcome(name, arguments)
+        except ToolRefused as refusal:
+            error = {"error": {"code": refusal.code, "message": refusal.message}}
+            result = ToolResult(CallId("c"), name, refusal.message, error, is_error=True, error_code=refusal.code)
+        else:
+            if isinstance(outcome, FileChange):
+                pre_sha256 = outcome.pre_sha256
+                self.workspace.write_bytes(outcome.path, outcome.data)
+            answer = _answer(outcome)
+            result = ToolResult(
+                CallId("c"), name, answer.content, answer.structured, resource_refs=answer.resource_refs
+            )
+        self.reads.observe(arguments, result, pre_sha256)
+        self.stored.append(Stored(dumps(arguments), dumps(result.to_json()), pre_sha256))
+        return result
+
+    def text(self, path: str) -> str:
+        return self.workspace.read_text(WorkspacePath(path))
+
+    def put(self, path: str, content: str | bytes) -> None:
+        """Another writer's change, of which the model is not told."""
+        self.workspace.write_bytes(WorkspacePath(path), content.encode() if isinstance(content, str) else content)
+
+
+def desk(files: dict[str, str | bytes] | None = None, using: ResolvedProfile | None = None) -> Desk:
+    made = Desk(profile=using or profile())
+    for path, content in (files or {}).items():
+        made.put(path, content)
+    return made
+
+
+def thawed(data: bytes) -> Json:
+    return loads(data)
+
+
+def _answer(outcome: ToolOutcome) -> Answer:
+    match outcome:
+        case Answer():
+            return outcome
+        case FileChange() | LoopEnded():
+            return outcome.answer
+        case CommitAsked():
+            return Answer("asked", None)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from hypothesis import given as given_any
+from hypothesis import strategies as st
+
+from treadle.graph.errors import ToolRefused
+from treadle.graph.jsontext import Json
+from treadle.nodes.arguments import INVALID, given, shown
+
+ANY_JSON: st.SearchStrategy[Json] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(), max_size=8),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)  # fmt: skip
+
+
+def code_of(arguments: Json, getter: str) -> str | None:
+    """The code with which a field is refused; None where it is taken."""
+    try:
+        fields = given(arguments)
+        fields.flag("f", False) if getter == "flag" else getattr(fields, getter)("f")
+    except ToolRefused as refusal:
+        return refusal.code
+    return None
+
+
+@given_any(ANY_JSON)
+def test_a_field_is_taken_as_it_is_or_refused_but_never_coerced(value: Json) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    text = isinstance(value, str) and not any(0xD800 <= ord(char) <= 0xDFFF for char in value)
+    filled = text and bool(str(value).strip())
+
+    assert code_of({"f": value}, "optional_number") == (None if whole else INVALID)
+    assert code_of({"f": value}, "flag") == (None if isinstance(value, bool) else INVALID)
+    assert code_of({"f": value}, "raw") == (None if text else INVALID)
+    assert code_of({"f": value}, "text") == (None if filled else INVALID)
+    assert code_of({"f": value}, "optional_text") == (None if text or value is None else INVALID)
+
+
+@given_any(ANY_JSON)
+def test_only_an_object_holds_arguments(value: Json) -> None:
+    assert code_of(value, "optional_number") in (None, INVALID)
+    if not isinstance(value, dict):
+        assert code_of(value, "optional_number") == INVALID
+
+
+@given_any(st.text(st.characters(), max_size=12))
+def test_a_start_is_the_root_a_path_or_refused(text: str) -> None:
+    try:
+        start = given({"path": text}).start()
+    except ToolRefused as refusal:
+        assert refusal.code == INVALID
+        return
+
+    assert start is None or not {"", ".", ".."} & set(start.split("/"))
+    assert (start is None) == (not text.strip().replace("\\", "/").replace(".", "").strip("/"))
+
+
+def test_a_shown_value_is_short() -> None:
+    assert shown("x" * 500).endswith("…")
+    assert len(shown("x" * 500)) < 70
