@@ -168,10 +168,9 @@ class HostFailed(TreadleError):
 class ToolRefused(Exception):
     """The model asked for something it can mend: it is told, and the run goes on."""
 
-    def __init__(self, code: str, message: str, *, needs_full_read: str | None = None) -> None:
+    def __init__(self, code: str, message: str) -> None:
         self.code = code
         self.message = message
-        self.needs_full_read = needs_full_read
         super().__init__(f"{code}: {message}")
 
 
