@@ -142,10 +142,11 @@ class Engine:
         told = 0
         while active is not None:
             active.changed.clear()
+            ended = self._driving.active(run_id) is not active  # asked first: edges may come while one is looked at
             for edge in active.edges[told:]:
                 told += 1
                 yield edge
-            if self._driving.active(run_id) is not active:
+            if ended:
                 return
             await active.changed.wait()
 
