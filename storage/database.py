@@ -1,0 +1,273 @@
+"""The `run.sqlite` of one run folder: who drives the run, what was asked of it, and the rows of its graph checkpoints.
+
+Law 1: whoever changes a run holds its lease; each change on disk is made inside `guarded`, which fails once another took over.
+Law 2: one connection and one lock in a process, so no commit ever carries half of another thread's work.
+Law 3: reading never makes the file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..graph.errors import InvalidData, LeaseLost, RunBusy, StorageFailed, TreadleError
+from ..graph.ports import Clock
+
+LEASE_MS = 30_000
+"""A lease that is not renewed for so long is free."""
+PATIENCE_S = 5.0
+"""How long a change waits for another one to end."""
+VERSION = 1
+COPY_LOG_AT = 256
+"""Commits after which `guarded` copies the log into the file; SQLite's own way would stop the event loop for it."""
+COPY_LOG_AT_LATEST = 2048
+"""Commits after which the graph's saver does it, where nobody uses `guarded`."""
+
+_TABLES = """
+CREATE TABLE lease (id INTEGER PRIMARY KEY CHECK (id = 1), holder TEXT, epoch INTEGER, expires_ms INTEGER);
+CREATE TABLE marks (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE receipts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE checkpoints (
+    seq INTEGER PRIMARY KEY, thread TEXT NOT NULL, ns TEXT NOT NULL, id TEXT NOT NULL, parent TEXT, run TEXT,
+    carries INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (thread, ns, id));
+CREATE TABLE writes (
+    thread TEXT NOT NULL, ns TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL, path TEXT NOT NULL,
+    body BLOB NOT NULL, PRIMARY KEY (thread, ns, id, task)) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    holder: str
+    epoch: int
+    """1 for the first driver; each later one counts one up."""
+    expires_ms: int
+    """Milliseconds since the epoch (UTC)."""
+
+
+class RunDatabase:
+    """Opened at its first use, by any thread; blocking, so call it in a thread (the graph's saver is the exception).
+
+    Every method raises RunBusy when another keeps the file locked for `patience_s`, StorageFailed when the disk refuses,
+    InvalidData when the file is no database of ours.
+    """
+
+    def __init__(self, path: Path, *, clock: Clock, patience_s: float = PATIENCE_S) -> None:
+        self.path = path
+        self._file = _File(path, patience_s)
+        self._clock = clock
+        self._held: int | None = None
+
+    def acquire(self, holder: str) -> int:
+        """Take the lease; the answer is the new epoch. Raises RunBusy while another holder's lease is live."""
+        with _Change(self._file) as connection:
+            now = self._now()
+            row = connection.execute("SELECT holder, epoch, expires_ms FROM lease").fetchone()
+            if row and row[0] != holder and row[2] > now:
+                raise RunBusy(details={"holder": row[0], "expiresMs": row[2]})
+            epoch: int = row[1] + 1 if row else 1
+            connection.execute("INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?)", (holder, epoch, now + LEASE_MS))
+        self._held = epoch
+        return epoch
+
+    def renew(self, holder: str, epoch: int) -> None:
+        """Keep the lease for another 30 s; raises LeaseLost once another has taken it."""
+        with _Change(self._file, copy_log_at=COPY_LOG_AT) as connection:
+            sql = "UPDATE lease SET expires_ms = ? WHERE holder = ? AND epoch = ?"
+            if not connection.execute(sql, (self._now() + LEASE_MS, holder, epoch)).rowcount:
+                raise LeaseLost
+
+    def release(self, holder: str, epoch: int) -> None:
+        """Let go, so that another may drive at once; changes nothing if another does already."""
+        with _Change(self._file) as connection:
+            connection.execute("UPDATE lease SET expires_ms = 0 WHERE holder = ? AND epoch = ?", (holder, epoch))
+
+    def lease(self) -> Lease | None:
+        """The live lease; None where nobody drives the run."""
+        row = self._one("SELECT holder, epoch, expires_ms FROM lease WHERE expires_ms > ?", self._now())
+        return Lease(*row) if row else None
+
+    def guarded(self, epoch: int) -> AbstractContextManager[object]:
+        """Make one change on disk as the run's driver; raises LeaseLost, and the body is not run, if it no longer is.
+
+        Until the body ends nobody can take the run over. `mark` and `put_receipt` in the body, and a `guarded` inside
+        it, belong to the same commit; an error in the body undoes them. Do not await in the body.
+        """
+        return _Change(self._file, epoch, copy_log_at=COPY_LOG_AT)
+
+    def mark(self, name: str, value: str) -> None:
+        """Leave word for whoever drives the run; anybody may."""
+        with _Change(self._file) as connection:
+            connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", (name, value))
+
+    def marked(self, name: str) -> str | None:
+        row = self._one("SELECT value FROM marks WHERE name = ?", name)
+        return row[0] if row else None
+
+    def put_receipt(self, key: str, value: str) -> None:
+        """Record what an effect gave; the same again changes nothing, another value raises InvalidData."""
+        with _Change(self._file) as connection:
+            row = connection.execute("SELECT value FROM receipts WHERE key = ?", (key,)).fetchone()
+            if row and row[0] != value:
+                raise InvalidData(f"There is another receipt for {key}.")
+            if not row:
+                connection.execute("INSERT INTO receipts VALUES (?, ?)", (key, value))
+
+    def receipt(self, key: str) -> str | None:
+        row = self._one("SELECT value FROM receipts WHERE key = ?", key)
+        return row[0] if row else None
+
+    def saving(self) -> AbstractContextManager[sqlite3.Connection]:
+        """The graph's saver changes its rows: one commit; raises LeaseLost if this object's lease went to another.
+
+        A database whose lease this object never took is open to any saver.
+        """
+        return _Change(self._file, self._held, copy_log_at=COPY_LOG_AT_LATEST, joins=False)
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a SELECT; none where there is no file yet."""
+        try:
+            with self._file.lock:
+                if self._file.connection is None and not self.path.exists():
+                    return []
+                return self._file.opened().execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise _failure(error, self.path) from error
+
+    def close(self) -> None:
+        """Fold the log into the file; the next use opens it again."""
+        with self._file.lock:
+            connection, self._file.connection = self._file.connection, None
+            if connection is not None:
+                connection.close()
+
+    def _one(self, sql: str, parameter: object) -> tuple[Any, ...] | None:
+        return next(iter(self.rows(sql, (parameter,))), None)
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+class _File:
+    """The one connection, and the lock that each use of it takes."""
+
+    def __init__(self, path: Path, patience_s: float) -> None:
+        self.path = path
+        self.patience_s = patience_s
+        self.lock = threading.RLock()
+        self.connection: sqlite3.Connection | None = None
+        self.commits = 0
+        """Since the log was last copied."""
+
+    def opened(self) -> sqlite3.Connection:
+        if self.connection is None:
+            self.connection = _open(self.path, self.patience_s)
+        return self.connection
+
+
+class _Change:
+    """One write transaction; inside one of the same thread, a part of it. A class, since it is on every hot path."""
+
+    __slots__ = ("_connection", "_copy_log_at", "_epoch", "_file", "_joined", "_joins", "_total")
+
+    def __init__(self, file: _File, epoch: int | None = None, *, copy_log_at: int = 0, joins: bool = True) -> None:
+        self._file = file
+        self._epoch = epoch
+        self._copy_log_at = copy_log_at
+        self._joins = joins
+
+    def __enter__(self) -> sqlite3.Connection:
+        file = self._file
+        if not file.lock.acquire(timeout=file.patience_s):
+            raise RunBusy("Another change to this run is not finished yet.")
+        self._joined = True
+        try:
+            connection = self._connection = file.opened()
+            self._joined = connection.in_transaction
+            if self._joined and not self._joins:
+                raise StorageFailed("A checkpoint can't be saved inside guarded(): it would be undone with it.")
+            self._total = connection.total_changes
+            if not self._joined:
+                connection.execute("BEGIN IMMEDIATE")
+            if self._epoch is not None:
+                row = connection.execute("SELECT epoch FROM lease").fetchone()
+                if row is None or row[0] != self._epoch:
+                    raise LeaseLost
+            return connection
+        except (sqlite3.Error, TreadleError) as error:
+            self._leave(commit=False)
+            if isinstance(error, sqlite3.Error):
+                raise _failure(error, file.path) from error
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._leave(commit=kind is None)
+        except sqlite3.Error as failed:
+            raise _failure(failed, self._file.path) from failed
+        if isinstance(error, sqlite3.Error):
+            raise _failure(error, self._file.path) from error
+
+    def _leave(self, *, commit: bool) -> None:
+        file = self._file
+        try:
+            if self._joined:
+                return
+            connection = self._connection
+            try:
+                if commit:
+                    connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            file.commits += connection.total_changes != self._total
+            if self._copy_log_at and file.commits >= self._copy_log_at:
+                file.commits = 0
+                with suppress(sqlite3.OperationalError):  # the change is made; the log can be copied another time
+                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        finally:
+            file.lock.release()
+
+
+def _open(path: Path, patience_s: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        with suppress(sqlite3.OperationalError):  # of two that open a new file at once, one makes it WAL for both
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        if _version(connection, path) == 0:
+            connection.execute("BEGIN IMMEDIATE")
+            if _version(connection, path) == 0:
+                for statement in _TABLES.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("COMMIT")
+    except (sqlite3.Error, InvalidData):
+        connection.close()
+        raise
+    return connection
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version not in (0, VERSION):
+        raise InvalidData(f"{path.name} is of version {version}; this Treadle reads version {VERSION}.")
+    return version
+
+
+def _failure(error: sqlite3.Error, path: Path) -> TreadleError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return RunBusy()
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return InvalidData(f"{path.name} is damaged, or no database: {error}")
+    return StorageFailed(f"{path.name}: {error}")
