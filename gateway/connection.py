@@ -77,8 +77,11 @@ class Connection:
 
 
 def without_query(url: str) -> str:
-    """The URL without user, query and fragment: what may be shown."""
-    parts = urlsplit(url)
+    """The URL without user, query and fragment: what may be shown; nothing of what is no URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 

@@ -63,7 +63,9 @@ class ModelGateway:
         try:
             return format_of(connection).encode_message(message, connection)
         except ValueError as error:
-            raise NativeMetadataLost(f"a provider's block can't be read: {error}") from error
+            if any(isinstance(part, NativePart) for part in message.parts):
+                raise NativeMetadataLost(f"a provider's block can't be read: {error}") from error
+            raise _unbuildable(error) from error
 
     def build(
         self,
@@ -75,7 +77,10 @@ class ModelGateway:
     ) -> WireRequest:
         """The final request. Raises ModelFailed `model.request_build_failed`, and InvalidInput for bad settings."""
         shape = format_of(connection)
-        body = shape.encode(connection, payload, fragments, tools, tool_choice)
+        try:
+            body = shape.encode(connection, payload, fragments, tools, tool_choice)
+        except (ValueError, TypeError) as error:
+            raise _unbuildable(error) from error
         refusal = self._refusals.get(connection.origin)
         if refusal is not None:
             body = shape.mended(body, refusal) or body
@@ -186,6 +191,10 @@ def provider_state(connection: Connection, response: ModelResponse) -> dict[str,
         "previousResponseId": None,
         "nativeContinuation": None,
     }
+
+
+def _unbuildable(error: Exception) -> ModelFailed:
+    return ModelFailed(f"the request can't be written as JSON: {error}", code="model.request_build_failed")
 
 
 def _headers(ours: Mapping[str, str], connection: Connection) -> dict[str, str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ..graph.identity import CallId
-from ..graph.jsontext import dumps, is_object, loads
+from ..graph.jsontext import Json, dumps, is_list, is_object, loads
 from ..graph.messages import ToolCall, arguments_text
 from .calls import arguments, wire_name
 from .connection import Dialect
@@ -26,8 +27,13 @@ def replayed(message: str, dialect: Dialect) -> str:
     argument text that holds no object travels inside one, a tool name that servers refuse is made fit, and reasoning
     is left out or made to be there as the dialect says.
     """
-    given = members(message)
-    pairs: Pairs = [(found.raw_key, _value(found, dialect)) for found in given if not _left_out(found, dialect)]
+    return message if _is_clean(loads(message), dialect) else rebuilt(message, dialect)
+
+
+def rebuilt(message: str, dialect: Dialect) -> str:
+    """`replayed` by the long way: slice by slice. A message that needs no change comes out as it is."""
+    given = [found for found in members(message) if not _left_out(found, dialect)]
+    pairs = _edited(given, lambda found: _value(found, dialect))
     keys = {found.key for found in given}
     if "content" not in keys:
         pairs.insert(1 if given and given[0].key == "role" else 0, ('"content"', empty_content(dialect)))
@@ -35,8 +41,7 @@ def replayed(message: str, dialect: Dialect) -> str:
         pairs.insert(0, ('"role"', '"assistant"'))
     if dialect.echo_reasoning == "all" and "reasoning_content" not in keys:
         pairs.append(('"reasoning_content"', '""'))
-    unchanged = pairs == [(found.raw_key, found.raw) for found in given]
-    return message if unchanged else object_text(pairs)
+    return _rejoined(message, pairs)
 
 
 def empty_content(dialect: Dialect) -> str:
@@ -68,6 +73,29 @@ def refuses_reasoning(words: str) -> bool:
     return _REFUSES_REASONING.search(words) is not None
 
 
+def _is_clean(message: Json, dialect: Dialect) -> bool:
+    """Whether the message surely needs no change: seen in its value, which is far quicker than in its slices."""
+    if not is_object(message) or message.get("role") != "assistant" or "content" not in message:
+        return False
+    if dialect.empty_content != "as_received" and not message["content"]:
+        return False
+    if dialect.echo_reasoning == "none" and not _REASONING_KEYS.isdisjoint(message):
+        return False
+    if dialect.echo_reasoning == "all" and message.get("reasoning_content") is None:
+        return False
+    calls: Json = message.get("tool_calls") or []
+    return is_list(calls) and all(is_object(call) and _is_clean_function(call.get("function")) for call in calls)
+
+
+def _is_clean_function(function: Json) -> bool:
+    if not is_object(function) or not isinstance(function.get("name"), str):
+        return False
+    given, name = function.get("arguments"), function["name"]
+    if not isinstance(given, str) or not given.strip() or given.strip() == "null":
+        return False
+    return wire_name(name) == name and not arguments(given)[1]
+
+
 def _left_out(found: Member, dialect: Dialect) -> bool:
     return dialect.echo_reasoning == "none" and found.key in _REASONING_KEYS
 
@@ -94,27 +122,26 @@ def _mended_list(raw: str, mended: list[str]) -> str:
 
 def _call(call: str) -> str:
     """One call, its `function` changed only where it must be."""
-    pairs: Pairs = [
-        (found.raw_key, _function(found.raw) if found.key == "function" else found.raw) for found in members(call)
-    ]
-    return _rejoined(call, pairs)
+    return _rejoined(
+        call, _edited(members(call), lambda found: _function(found.raw) if found.key == "function" else found.raw)
+    )
 
 
 def _function(function: str) -> str:
-    pairs: Pairs = []
-    keys: set[str] = set()
-    for found in members(function):
-        keys.add(found.key)
-        raw = found.raw
-        if found.key == "name":
-            name = loads(raw)
-            raw = raw if wire_name(name) == name else dumps(wire_name(name)).decode()
-        elif found.key == "arguments":
-            raw = _arguments(raw)
-        pairs.append((found.raw_key, raw))
-    if "arguments" not in keys:
+    given = members(function)
+    pairs = _edited(given, _function_value)
+    if not any(found.key == "arguments" for found in given):
         pairs.append(('"arguments"', '"{}"'))
     return _rejoined(function, pairs)
+
+
+def _function_value(found: Member) -> str:
+    if found.key == "arguments":
+        return _arguments(found.raw)
+    name = loads(found.raw) if found.key == "name" else None
+    if not isinstance(name, str) or wire_name(name) == name:
+        return found.raw
+    return dumps(wire_name(name)).decode()
 
 
 def _arguments(raw: str) -> str:
@@ -127,6 +154,14 @@ def _arguments(raw: str) -> str:
         return dumps(raw).decode()
     held = ToolCall(CallId(""), "", value, "", arguments_invalid=invalid)
     return dumps(arguments_text(held)).decode()
+
+
+def _edited(given: list[Member], edit: Callable[[Member], str]) -> Pairs:
+    """The members with their values edited; of duplicates only the last, which is the one that counts."""
+    last = {found.key: place for place, found in enumerate(given)}
+    return [
+        (found.raw_key, edit(found) if last[found.key] == place else found.raw) for place, found in enumerate(given)
+    ]
 
 
 def _rejoined(original: str, pairs: Pairs) -> str:

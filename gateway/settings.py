@@ -69,7 +69,8 @@ def wire_tool_choice(given: Json, tools: Sequence[ToolSpec]) -> Json:
         return "auto"
     if given in ("auto", "none", "required"):
         return given
-    name = given.get("function", {}).get("name") if is_object(given) else None
+    function = given.get("function") if is_object(given) else None
+    name = function.get("name") if is_object(function) else None
     alias = next((tool.model_name for tool in tools if name in (tool.name, tool.model_name)), None)
     if alias is None:
         raise ModelFailed("tool_choice names no tool of this request", code="model.request_build_failed")

@@ -1,7 +1,8 @@
 """Exact slices of JSON text, and bodies made by joining them: nothing that was received is ever printed anew.
 
-The standard library's scanner finds where a value ends, so every spelling survives: integers of any size, `1.10`,
-`1e2`, `-0.0`, lone surrogate escapes, key order, duplicate keys. (msgspec.Raw refuses lone surrogates.)
+Every spelling survives: integers of any size, `1.10`, `1e2`, `-0.0`, lone surrogate escapes, key order, duplicate keys.
+msgspec.Raw finds the slices; what it refuses (lone surrogates) or does not tell (the spelling of keys, duplicates) is
+found with the standard library's scanner, which says where a value ends.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from ..graph.jsontext import Json, is_list, is_object, loads
 
@@ -87,19 +90,19 @@ def members(text: str) -> list[Member]:
 
 def elements(text: str) -> list[str]:
     """The elements of a JSON array, each exactly as written; raises ValueError if it is none."""
-    found: list[str] = []
-    at = _open(text, "[", "]")
-    while at is not None:
-        start = at
-        _, at = _scan(text, start)
-        found.append(text[start:at])
-        at = _next(text, at, "]")
-    return found
+    try:
+        return [to_text(bytes(raw)) for raw in _ARRAY.decode(text)]
+    except _REFUSED:
+        return _scanned_elements(text)
 
 
 def member(text: str, key: str) -> str | None:
-    """The value of one member, exactly as written; of duplicates the last, as parsers have it."""
-    return next((found.raw for found in reversed(members(text)) if found.key == key), None)
+    """The value of one member, exactly as written; of duplicates the last, as parsers have it. Raises ValueError."""
+    try:
+        raw = _OBJECT.decode(text).get(key)
+    except _REFUSED:
+        return next((found.raw for found in reversed(members(text)) if found.key == key), None)
+    return None if raw is None else to_text(bytes(raw))
 
 
 def object_text(pairs: Iterable[tuple[str, str]]) -> str:
@@ -132,8 +135,23 @@ def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
 
 
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_REFUSED = (msgspec.DecodeError, UnicodeEncodeError, RecursionError)
+
 # Numbers stay text: their size can't fail, and only the place where they end is wanted.
 _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+
+
+def _scanned_elements(text: str) -> list[str]:
+    found: list[str] = []
+    at = _open(text, "[", "]")
+    while at is not None:
+        start = at
+        _, at = _scan(text, start)
+        found.append(text[start:at])
+        at = _next(text, at, "]")
+    return found
 
 
 def _scan(text: str, at: int) -> tuple[Json, int]:

@@ -41,7 +41,7 @@ class HttpTransport:
         self._timeouts = timeouts or Timeouts()
         self._proxy = proxy
         self._verify = verify
-        self._client: httpx.AsyncClient | None = None
+        self._clients: dict[bool, httpx.AsyncClient] = {}
 
     async def send(self, request: WireRequest) -> WireReply:
         """One exchange. Raises ModelFailed with details {networkCode, endpoint}; cancelling it closes the socket."""
@@ -61,12 +61,14 @@ class HttpTransport:
 
     async def close(self) -> None:
         """Close all connections; a later request opens new ones."""
-        client, self._client = self._client, None
-        if client is not None:
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
             await client.aclose()
 
     async def _exchange(self, request: WireRequest) -> WireReply:
-        stream = self._opened().stream(request.method, request.url, headers=dict(request.headers), content=request.body)
+        stream = self._opened(request.url).stream(
+            request.method, request.url, headers=dict(request.headers), content=request.body
+        )
         async with stream as response:
             body = bytearray()
             async for chunk in response.aiter_bytes():
@@ -77,22 +79,25 @@ class HttpTransport:
             headers = {name.lower(): value for name, value in response.headers.items()}
             return WireReply(response.status_code, headers, bytes(body))
 
-    def _opened(self) -> httpx.AsyncClient:
-        if self._client is None:
+    def _opened(self, url: str) -> httpx.AsyncClient:
+        """The client for the URL's scheme: certificates are loaded (0.1 s) only when an https URL is first asked."""
+        is_plain = url.lower().startswith("http:") and self._proxy is None
+        client = self._clients.get(is_plain)
+        if client is None:
             _quieten()
             times = self._timeouts
-            self._client = httpx.AsyncClient(
+            client = self._clients[is_plain] = httpx.AsyncClient(
                 trust_env=False,
                 follow_redirects=False,
                 proxy=self._proxy,
-                verify=self._verify,
+                verify=False if is_plain else self._verify,  # nothing to verify; and no redirect leads it to https
                 timeout=httpx.Timeout(connect=times.connect, read=times.read, write=times.write, pool=times.connect),
                 limits=httpx.Limits(
                     max_connections=None, max_keepalive_connections=20, keepalive_expiry=_KEEPALIVE_SECONDS
                 ),
                 headers={"user-agent": "treadle"},
             )
-        return self._client
+        return client
 
 
 def _quieten() -> None:

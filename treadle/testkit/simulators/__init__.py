@@ -1,0 +1,1 @@
+"""Model providers as real servers on loopback: scripted answers, the providers' own rules on what is asked."""
