@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..engine.services import SystemClock
 from ..graph.errors import HostFailed, InvalidData, InvalidInput, NotFound, StorageFailed
 from ..graph.identity import ChatRef, chat_ref, stable_chat_id
 from ..graph.jsontext import Json, is_object
@@ -26,13 +27,15 @@ class ChatFolderHost:
     that can't be saved: its code says why, and the chat is as it was.
     """
 
-    def __init__(self, folder: Path, *, clock: Clock, disk: Disk | None = None) -> None:
+    def __init__(self, folder: Path, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
         self._folder = folder
-        self._clock = clock
+        self._clock = clock or SystemClock()
         self._disk = disk
 
     @classmethod
-    def for_chat(cls, path: Path, *, clock: Clock, disk: Disk | None = None) -> tuple[ChatFolderHost, ChatRef]:
+    def for_chat(
+        cls, path: Path, *, clock: Clock | None = None, disk: Disk | None = None
+    ) -> tuple[ChatFolderHost, ChatRef]:
         """The host and the reference of one chat file: characterId is its folder's name, fileName its stem."""
         if path.suffix != ".jsonl":
             raise InvalidInput(f"{path} is not a chat file: its name must end in .jsonl", code="agent.invalid_chat_ref")

@@ -1,0 +1,191 @@
+"""The parts of the pages that are made from the code's tables: each function gives the lines of one of them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from treadle.graph.events import EventType, level_of
+from treadle.graph.jsontext import Json
+from treadle.graph.profile import default_writer
+from treadle.graph.profile_schema import Profile
+from treadle.graph.status import FOLLOWERS, RunStatus
+from treadle.graph.table import RETRY_TRANSITIONS, TRANSITIONS, Outcome, inside
+from treadle.nodes import registry
+
+NOTES: dict[str, Json] = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
+
+_OWN_LEVELS = {
+    EventType.MODEL_CALL_ATTEMPT_FAILED: "warn, error",
+    EventType.TOOL_CALL_FAILED: "warn, error",
+}
+"""Of the events whose writers choose a level."""
+
+
+def transitions() -> list[str]:
+    return _edges({str(step): row for step, row in TRANSITIONS.items()})
+
+
+def retry_transitions() -> list[str]:
+    return _edges(
+        {inside(step): {outcome: inside(after) for outcome, after in row.items()} for step, row in RETRY_TRANSITIONS.items()}
+    )
+
+
+def outcomes() -> list[str]:
+    notes = _noted("outcomes", Outcome)
+    return _table(("outcome", "what happened"), ((_code(each), notes[each]) for each in Outcome))
+
+
+def statuses() -> list[str]:
+    notes = _noted("statuses", RunStatus)
+    rows = ((_code(each), notes[each], _followers(each)) for each in RunStatus)
+    return _table(("status", "the run", "may be followed by"), rows)
+
+
+def events() -> list[str]:
+    notes = _noted("events", EventType)
+    rows = ((_code(each), _level(each), notes[each]["when"], _payload(notes[each])) for each in EventType)
+    return _table(("event", "level", "when", "payload"), rows)
+
+
+def tools() -> list[str]:
+    lines: list[str] = []
+    for tool in registry.TOOLS.values():
+        spec = tool.spec
+        marks = ", ".join(spec.annotations.to_json()) or "none"
+        lines += [f"### `{spec.name}`", "", f"To the model: `{spec.model_name}`. Marks: {marks}.", ""]
+        lines += [f"> {spec.description}", "", *_arguments(spec.input_schema), ""]
+    return lines[:-1]
+
+
+def default_profile() -> list[str]:
+    return _fenced("json", json.dumps(default_writer().to_json(), indent=2, ensure_ascii=False))
+
+
+def profile_fields() -> list[str]:
+    return _table(("field", "type", "default"), _fields("", profile_schema(), profile_schema()))
+
+
+def profile_schema() -> dict[str, Json]:
+    """The JSON Schema of a profile's shape."""
+    schema = Profile.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_untitled(schema)}
+
+
+def check_payloads(seen: Mapping[str, Sequence[Json]]) -> None:
+    """Every payload that real runs wrote has the keys of its note, and every event that is not reserved was written."""
+    for event, note in NOTES["events"].items():
+        required = {key for key in note["payload"] if not key.endswith("?")}
+        allowed = {key.removesuffix("?") for key in note["payload"]}
+        payloads = [set(payload or {}) for payload in seen.get(event, ())]
+        if bool(payloads) is note.get("reserved", False):
+            raise SystemExit(f"{event}: reserved, yet written" if payloads else f"{event}: no sample run writes it")
+        wrong = [keys for keys in payloads if not required <= keys <= allowed]
+        if wrong and note["payload"] != ["…"]:
+            raise SystemExit(f"{event}: the note says {note['payload']}, a run wrote {sorted(wrong[0])}")
+
+
+def _noted(group: str, members: Collection[str]) -> dict[str, Json]:
+    notes: dict[str, Json] = NOTES[group]
+    different = notes.keys() ^ {str(member) for member in members}
+    if different:
+        raise SystemExit(f"docs/notes.toml [{group}] and the code differ in: {', '.join(sorted(different))}")
+    return notes
+
+
+def _edges(rows: Mapping[str, Mapping[Outcome, str]]) -> list[str]:
+    return _table(
+        ("step", "outcome", "next"),
+        (
+            (_code(step), _code(outcome), "the end" if after.endswith("__end__") else _code(after))
+            for step, row in rows.items()
+            for outcome, after in row.items()
+        ),
+    )
+
+
+def _followers(status: RunStatus) -> str:
+    after = FOLLOWERS[status]
+    return ", ".join(_code(each) for each in RunStatus if each in after) or "nothing: the run has ended"
+
+
+def _level(event: EventType) -> str:
+    return _OWN_LEVELS.get(event) or str(level_of(event))
+
+
+def _payload(note: Json) -> str:
+    keys = note["payload"]
+    return "as given" if keys == ["…"] else ", ".join(_code(key) for key in keys) or "null"
+
+
+def _arguments(schema: dict[str, Json]) -> list[str]:
+    required = schema.get("required", ())
+    rows = (
+        (_code(name), _type(given, schema), "yes" if name in required else "", given["description"])
+        for name, given in schema["properties"].items()
+    )
+    return _table(("argument", "type", "required", "meaning"), rows)
+
+
+def _fields(above: str, schema: Json, whole: Json) -> Iterator[tuple[str, str, str]]:
+    required = schema.get("required", ())
+    for name, given in schema["properties"].items():
+        path = f"{above}{name}"
+        inner = _object_in(given, whole)
+        yield _code(path), _type(given, whole), _default(name in required, given)
+        if inner is not None:
+            mark = "" if "$ref" in given or "anyOf" in given else "[*]"
+            yield from _fields(f"{path}{mark}.", inner, whole)
+
+
+def _object_in(given: Json, whole: Json) -> Json:
+    """The schema of the object that a field holds, alone, in a list or by name; None where it holds none."""
+    candidates = [given, given.get("items"), given.get("additionalProperties"), *given.get("anyOf", ())]
+    for each in candidates:
+        if isinstance(each, dict) and "$ref" in each:
+            return whole["$defs"][each["$ref"].rpartition("/")[2]]
+    return None
+
+
+def _type(given: Json, whole: Json) -> str:
+    if "anyOf" in given:
+        return " or ".join(dict.fromkeys(_type(each, whole) for each in given["anyOf"] if each != {"type": "null"}))
+    if "enum" in given or "const" in given:
+        return " or ".join(_code(json.dumps(each)) for each in given.get("enum") or [given["const"]])
+    if given.get("type") == "array":
+        return f"list of {_type(given['items'], whole)}"
+    if "additionalProperties" in given and given["additionalProperties"]:
+        return f"object of {_type(given['additionalProperties'], whole)}"
+    return "object" if "$ref" in given else str(given["type"])
+
+
+def _default(required: bool, given: Json) -> str:
+    if required:
+        return "required"
+    default = given.get("default")
+    return "" if default is None or isinstance(default, dict) else _code(json.dumps(default))
+
+
+def _untitled(schema: Json) -> Json:
+    """Without the titles that only repeat the names."""
+    if isinstance(schema, list):
+        return [_untitled(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _untitled(each) for key, each in schema.items() if key != "title" or not isinstance(each, str)}
+
+
+def _fenced(language: str, text: str) -> list[str]:
+    return [f"```{language}", *text.splitlines(), "```"]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"

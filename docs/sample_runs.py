@@ -1,0 +1,251 @@
+"""Real runs for the pages to show: a scripted model in this process, a chat on disk, a clock and ids that repeat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from treadle.engine.engine import Engine
+from treadle.graph.errors import ModelFailed
+from treadle.graph.events import Event
+from treadle.graph.jsontext import Json
+from treadle.graph.ports import WireReply, WireRequest
+from treadle.graph.profile import default_writer
+from treadle.graph.status import RunStatus
+from treadle.host.chat_folder import ChatFolderHost
+from treadle.testkit.replies import Reply, call, calls, error, text
+
+RUN_ID = "run_sample"
+CHAT = Path("chats", "Odile", "evening.jsonl")
+WRITE = call("workspace_write_file", path="output/main.md", content="The lamp went out.\n")
+COMMIT = call("workspace_commit")
+FINISH = call("workspace_finish")
+
+_DAWN = 1767225600.0  # 2026-01-01T00:00:00Z
+_TICK = 0.004
+
+
+class TickingClock:
+    """Each look at the time moves it by 4 ms, and a wait moves it at once, so that a run takes the same time always."""
+
+    def __init__(self) -> None:
+        self._seconds = _DAWN
+
+    def now(self) -> float:
+        self._seconds += _TICK
+        return self._seconds
+
+    def monotonic(self) -> float:
+        return self._seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self._seconds += seconds
+
+
+class CountedIds:
+    def __init__(self) -> None:
+        self._given = 0
+
+    def new(self) -> str:
+        self._given += 1
+        return f"{self._given:032x}"
+
+
+@dataclass(slots=True)
+class Stage:
+    """A data root, a chat, and the answers that the model is going to give; an answer may be preceded by a deed."""
+
+    folder: Path
+    steps: list[Reply | Callable[[Stage], Awaitable[Reply]]]
+    profile: Json = None
+    presentation: str = "foreground"
+    ends: RunStatus = RunStatus.COMPLETED
+    clock: TickingClock = field(default_factory=TickingClock)
+    ids: CountedIds = field(default_factory=CountedIds)
+    engine: Engine = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.chat.parent.mkdir(parents=True)
+        self.chat.write_bytes(_CHAT)
+        self.engine = self.new_engine()
+
+    @property
+    def chat(self) -> Path:
+        return self.folder / CHAT
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def run_folder(self) -> Path:
+        return next(self.data.glob(f"*/*/chats/*/runs/{RUN_ID}"))
+
+    @property
+    def chat_data(self) -> Path:
+        """What is kept for the chat, from run to run."""
+        return self.run_folder.parent.parent
+
+    def new_engine(self) -> Engine:
+        host, _ = ChatFolderHost.for_chat(self.chat, clock=self.clock)
+        return Engine(self.data, host, transport=self, clock=self.clock, ids=self.ids)
+
+    async def send(self, request: WireRequest) -> WireReply:
+        step = self.steps.pop(0)
+        reply = step if isinstance(step, Reply) else await step(self)
+        return WireReply(reply.status, reply.headers, reply.body)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def start(self) -> None:
+        await self.engine.start_run_with_prompt_snapshot(
+            {
+                "runId": RUN_ID,
+                "chatRef": {"kind": "character", "characterId": CHAT.parent.name, "fileName": CHAT.stem},
+                "generationIntent": {"source": "docs"},
+                "presentation": self.presentation,
+                "profile": self.profile,
+                "promptSnapshot": _PROMPT,
+            }
+        )
+
+    async def play(self) -> Sequence[Event]:
+        """The run from its start to its end, and its journal."""
+        await self.start()
+        record = await self.engine.wait(RUN_ID)
+        assert record.status is self.ends, (self.folder.name, record.status)
+        return await _journal(self)
+
+
+def shown(folder: Path) -> Stage:
+    """The run that the pages show: two rounds, one retry, one commit, one persistent file."""
+    return Stage(
+        folder,
+        [
+            calls(WRITE, call("workspace_write_file", path="persist/plot.md", content="The lamp is out.\n")),
+            error(429, "slow down", code="rate_limit_exceeded"),
+            calls(COMMIT, FINISH, text="That will do."),
+        ],
+    )
+
+
+def others(folder: Path) -> list[Stage]:
+    """Runs that go wrong, or round about, in every way that an event tells."""
+    read = call("workspace_read_file", path="output/main.md")
+    patch = call("workspace_apply_patch", path="output/main.md", old_string="out", new_string="on")
+    lost = call("workspace_read_file", path="output/lost.md")
+    persist = call("workspace_write_file", path="persist/plot.md", content="mine")
+    return [
+        Stage(folder / "exhausted", [error(500, "no")] * 4, ends=RunStatus.FAILED),
+        Stage(folder / "text", [text("Once upon a time.")], ends=RunStatus.FAILED),
+        Stage(
+            folder / "corrected",
+            [text("Hm."), calls(WRITE, read, patch, lost, COMMIT, FINISH)],
+            profile=_correcting(),
+        ),
+        Stage(folder / "partial", [calls(WRITE, COMMIT), _chat_grows], ends=RunStatus.PARTIAL_SUCCESS),
+        Stage(
+            folder / "conflict",
+            [calls(persist), _another_run_promotes],
+            presentation="background",
+            ends=RunStatus.FAILED,
+        ),
+        Stage(folder / "unmarked", [calls(WRITE, COMMIT), _chat_shrinks], ends=RunStatus.PARTIAL_SUCCESS),
+        Stage(folder / "cancelled", [_cancelled], ends=RunStatus.CANCELLED),
+        Stage(folder / "linked", [_linked], ends=RunStatus.FAILED),
+    ]
+
+
+async def resumed(folder: Path) -> Sequence[Event]:
+    """A run whose driver went away in the middle of a model call, and of a line of its journal; it goes on."""
+    stage = await _left_behind(folder)
+    journal = stage.run_folder / "events.jsonl"
+    journal.write_bytes(journal.read_bytes() + b'{"seq":')
+    await stage.engine.resume_run(RUN_ID)
+    record = await stage.engine.wait(RUN_ID)
+    assert record.status is RunStatus.COMPLETED, record.status
+    return await _journal(stage)
+
+
+async def given_up(folder: Path) -> Sequence[Event]:
+    """A run whose driver went away, and that is cancelled while nobody drives it."""
+    stage = await _left_behind(folder)
+    handle = await stage.engine.cancel(RUN_ID)
+    assert handle.status is RunStatus.CANCELLED, handle.status
+    return await _journal(stage)
+
+
+async def _left_behind(folder: Path) -> Stage:
+    asked = asyncio.Event()
+
+    async def never(stage: Stage) -> Reply:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    stage = Stage(folder, [calls(WRITE), never, calls(COMMIT, FINISH)])
+    await stage.start()
+    await asked.wait()
+    await stage.engine.close()
+    stage.engine = stage.new_engine()
+    return stage
+
+
+async def _journal(stage: Stage) -> Sequence[Event]:
+    events = await stage.engine.read_events(RUN_ID, limit=500)
+    await stage.engine.close()
+    return events
+
+
+async def _chat_grows(stage: Stage) -> Reply:
+    stage.chat.write_bytes(stage.chat.read_bytes() + b'{"name":"User","is_user":true,"mes":"Wait!","extra":{}}\n')
+    return calls(COMMIT)
+
+
+async def _chat_shrinks(stage: Stage) -> Reply:
+    stage.chat.write_bytes(_CHAT)
+    return calls(FINISH)
+
+
+async def _another_run_promotes(stage: Stage) -> Reply:
+    base = stage.chat_data / "persist" / "plot.md"
+    base.parent.mkdir()
+    base.write_text("theirs", "utf-8")
+    return calls(FINISH)
+
+
+async def _cancelled(stage: Stage) -> Reply:
+    await stage.engine.cancel(RUN_ID)
+    raise ModelFailed("an answer that comes after the cancel is dropped")
+
+
+async def _linked(stage: Stage) -> Reply:
+    (stage.run_folder / "output" / "main.md").symlink_to("elsewhere")
+    return calls(call("workspace_read_file", path="output/main.md"))
+
+
+def _correcting() -> Json:
+    profile = default_writer().to_json()
+    return {**profile, "run": {**profile["run"], "driftRecovery": {"maxAttempts": 1}}}
+
+
+def _line(value: Json) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+_CHAT = _line({"user_name": "User", "character_name": "Odile", "chat_metadata": {"integrity": "evening-1"}}) + _line(
+    {"name": "User", "is_user": True, "is_system": False, "mes": "It got dark.", "extra": {}}
+)
+_PROMPT: Json = {
+    "chatCompletionPayload": {
+        "messages": [{"role": "user", "content": "It got dark."}],
+        "chat_completion_source": "custom",
+        "custom_url": "http://127.0.0.1:8080/v1",
+        "model": "scripted-writer",
+    },
+    "contextPolicy": {"initialChatHistoryMessages": -1, "includeActivatedWorldInfo": True},
+}

@@ -1,0 +1,128 @@
+"""The demo is a whole run, and what it prints at its end is true."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treadle.graph.profile import SEED_TOOLS, default_writer, parse_profile
+from treadle.host.cli import exit_code
+from treadle.host.demo.sample import Sample, bundled, fresh_sample
+from treadle.host.demo.script import BETTER, CODA, DRAFT, FOUND, MISREMEMBERED
+
+
+@dataclass(frozen=True)
+class Shown:
+    root: Path
+    out: str
+    err: str
+
+    @property
+    def chat(self) -> list[dict[str, Any]]:
+        (file,) = self.root.glob("demo/1/chats/*/*.jsonl")
+        return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    root = tmp_path_factory.mktemp("data")
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), chdir(root.parent):
+        assert exit_code(["demo", "--data", str(root)]) == 0
+    return Shown(root, out.getvalue(), err.getvalue())
+
+
+def test_the_writer_is_said_to_be_scripted(shown: Shown) -> None:
+    assert "The writer is scripted" in shown.out.splitlines()[0]
+
+
+def test_each_step_is_a_line_with_its_outcome_and_time(shown: Shown) -> None:
+    assert re.search(r"^resolve_profile +resolved +\d+ ms  default-writer", shown.out, re.MULTILINE)
+    assert re.search(r"^finish +completed +\d+ ms", shown.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r"call_model +transient .* answered 429",
+        r"  backoff +waited .* attempt 2 after 100 ms",
+        r"  attempt +tools_called .* round 1: 1 tool call",
+        r"dispatch_tools +wrote .* workspace.write_file output/main.md",
+        r"dispatch_tools +next_round .* workspace.apply_patch refused: workspace.patch_old_string_not_found",
+        r" +workspace.apply_patch output/main.md",
+        r"dispatch_tools +next_round .* workspace.search_files",
+        r"commit +committed .* output/main.md -> message 4 \(replace\)",
+        r"commit +committed .* output/coda.md -> message 4 \(append\)",
+        r"dispatch_tools +finish_called .* workspace.finish",
+    ],
+)
+def test_the_script_shows_what_a_run_can_meet(shown: Shown, line: str) -> None:
+    assert re.search(rf"^{line}", shown.out, re.MULTILINE)
+
+
+def test_the_reply_on_the_screen_is_the_one_in_the_chat_file(shown: Shown) -> None:
+    reply = shown.chat[-1]
+
+    assert reply["mes"] == DRAFT.replace(FOUND, BETTER) + CODA
+    assert reply["mes"] in shown.out
+    assert reply["name"] == "Odile Marr"
+    assert len(shown.chat) == 6  # the header, the four messages of the sample, and the reply
+
+
+def test_nothing_goes_to_stderr(shown: Shown) -> None:
+    assert shown.err == ""
+
+
+def test_the_next_commands_work_when_they_are_pasted(tmp_path: Path) -> None:
+    demo = [sys.executable, "-m", "treadle", "demo", "--data", "my data"]
+    shown = subprocess.run(demo, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    commands = shown.partition("Try next:\n")[2].splitlines()
+
+    assert len(commands) == 2
+    for command in commands:
+        done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "run_" in done.stdout
+
+
+def test_the_run_folder_that_is_told_holds_the_run(shown: Shown) -> None:
+    folder = re.search(r"^Run folder: (.+)$", shown.out, re.MULTILINE)
+
+    assert folder
+    assert (shown.root.parent / folder[1] / "events.jsonl").is_file()
+
+
+def test_each_demo_works_on_a_chat_of_its_own(tmp_path: Path) -> None:
+    first, second = fresh_sample(tmp_path), fresh_sample(tmp_path)
+
+    headers = [json.loads(_header(sample)) for sample in (first, second)]
+    assert first.chat != second.chat
+    assert headers[0]["chat_metadata"]["integrity"] != headers[1]["chat_metadata"]["integrity"]
+    assert first.chat.read_bytes().split(b"\n")[1:] == second.chat.read_bytes().split(b"\n")[1:]
+
+
+def test_the_demos_profile_is_the_built_in_one_with_a_shorter_wait() -> None:
+    profile = parse_profile(json.loads(bundled("profile.json")), known_tools=SEED_TOOLS).to_json()
+
+    assert profile["run"]["modelRetry"]["intervalMs"] == 100
+    profile["run"]["modelRetry"]["intervalMs"] = 3000
+    assert profile == default_writer().to_json()
+
+
+def test_the_first_patch_misquotes_the_draft_and_the_second_does_not() -> None:
+    assert MISREMEMBERED not in DRAFT
+    assert DRAFT.count(FOUND) == 1
+
+
+def _header(sample: Sample) -> bytes:
+    return sample.chat.read_bytes().split(b"\n", 1)[0]

@@ -1,0 +1,77 @@
+"""`treadle run`: the next reply of a chat file, by any server that speaks the chat-completions format."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..graph.jsontext import Json
+from ..graph.profile import DEFAULT_PROFILE_ID
+from ..nodes.snapshot import payload_of
+from .options import AsJson, Data, Yes, data_root, read_json
+from .stage import Stage
+from .starting import ModelChoice, start_request
+
+
+def run(
+    chat: Annotated[Path, typer.Option("--chat", metavar="CHAT.jsonl", help="The SillyTavern chat to write into.")],
+    prompt: Annotated[Path, typer.Option("--prompt", metavar="SNAPSHOT.json", help="The prompt snapshot.")],
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The model server's base URL, such as http://127.0.0.1:8080/v1.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model's name there.")] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The environment variable that holds the key.")
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(metavar="FILE", help=f"An agent profile, or {DEFAULT_PROFILE_ID}.")
+    ] = DEFAULT_PROFILE_ID,
+    generation_type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="normal, regenerate, swipe, …", show_default="normal")
+    ] = None,
+    presentation: Annotated[
+        str | None, typer.Option(metavar="HOW", help="foreground or background.", show_default="the profile's")
+    ] = None,
+    run_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Name the run: the same name and input is the same run.")
+    ] = None,
+    data: Data = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the next reply of a chat."""
+    snapshot = read_json(prompt, "the prompt snapshot")
+    stage = Stage.at(chat, data_root(data), as_json=as_json)
+    choice = ModelChoice(base_url, model, api_key_env)
+    questions = sys.stdin.isatty() and not yes
+    overrule = yes or (questions and _overruled(snapshot, choice))
+    request = start_request(
+        chat=chat,
+        ref=stage.ref,
+        snapshot=snapshot,
+        choice=choice,
+        profile=profile,
+        generation_type=generation_type,
+        presentation=presentation,
+        run_id=run_id,
+        overrule=overrule,
+    )
+    if questions:
+        typer.confirm(f"Write the reply into {chat}?", default=True, abort=True, err=True)
+    raise typer.Exit(asyncio.run(_run(stage, request)))
+
+
+async def _run(stage: Stage, request: dict[str, Json]) -> int:
+    async with stage.engine() as engine:
+        end = await stage.begin(engine, request)
+    return stage.close(end)
+
+
+def _overruled(snapshot: Json, choice: ModelChoice) -> bool:
+    """Whether the person wants the command line's word where the snapshot has another."""
+    conflicts = choice.contradictions(payload_of(snapshot))
+    return bool(conflicts) and typer.confirm(f"{'; '.join(conflicts)}. Use the command line's?", abort=True, err=True)

@@ -1,0 +1,144 @@
+"""`treadle runs`: reading runs back, also while another process drives them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+from rich.console import Console, RenderableType
+
+from ..views import MODEL_TURN_CHARS
+from .driving import all_events
+from .ending import print_json, run_folder
+from .options import AsJson, Data, RunName, existing_data_root
+from .run_summary import summary
+from .tables import event_table, run_table, summary_table, turn_text
+
+if TYPE_CHECKING:
+    from ..engine.engine import Engine
+
+T = TypeVar("T")
+
+_PIPE_WIDTH = 1000
+
+app = typer.Typer(
+    help="Read runs back: what happened, what was said, what was written.",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def runs(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command("list")
+def list_runs(
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 50,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """The runs below the data root, newest first."""
+    found = _read(existing_data_root(data), lambda engine: engine.list_runs())[:limit]
+    if as_json:
+        print_json([record.to_json() for record in found])
+    else:
+        _show(run_table(found))
+
+
+@app.command()
+def show(run: RunName, data: Data = None, as_json: AsJson = False) -> None:
+    """One run: how it went, how it ended, and what is in its workspace."""
+    root = existing_data_root(data)
+    record = _read(root, lambda engine: engine.read_run(run))
+    events = _read(root, lambda engine: all_events(engine, record.id))
+    told = summary(record, run_folder(root, record), events)
+    if as_json:
+        print_json(told.to_json())
+    else:
+        _show(summary_table(told))
+
+
+@app.command()
+def events(
+    run: RunName,
+    after: Annotated[int | None, typer.Option("--after", min=0, metavar="SEQ", help="Only what came after it.")] = None,
+    before: Annotated[
+        int | None, typer.Option("--before", min=0, metavar="SEQ", help="Only the last ones before it.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=500, help="At most so many.", show_default="all; 100 with --before")
+    ] = None,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """The journal: every event in its order."""
+    root = existing_data_root(data)
+    if limit is None and before is None:
+        page = _read(root, lambda engine: all_events(engine, run, after or 0))
+    else:
+        page = _read(root, lambda engine: engine.read_events(run, after_seq=after, before_seq=before, limit=limit))
+    if as_json:
+        print_json({"events": [event.to_json() for event in page]})
+    else:
+        _show(event_table(page))
+
+
+@app.command()
+def turn(
+    run: RunName,
+    round: Annotated[int, typer.Argument(metavar="ROUND", help="From 1.")],
+    max_chars: Annotated[int, typer.Option(help="Cut each text there.")] = MODEL_TURN_CHARS,
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """What the model said and called in one round."""
+    said = _read(existing_data_root(data), lambda engine: engine.read_model_turn(run, round, max_chars))
+    if as_json:
+        print_json(said)
+    else:
+        _show(turn_text(said))
+
+
+@app.command()
+def file(
+    run: RunName,
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Inside the run folder, such as output/main.md.")],
+    data: Data = None,
+    as_json: AsJson = False,
+) -> None:
+    """A file of the run folder, as it is."""
+    found = _read(existing_data_root(data), lambda engine: engine.read_workspace_file(run, path))
+    if as_json:
+        keys = ("path", "text", "sha256", "chars", "words")
+        print_json({key: getattr(found, key) for key in keys})
+    else:
+        sys.stdout.write(found.text)
+
+
+def _read(root: Path, ask: Callable[[Engine], Awaitable[T]]) -> T:
+    """One question to an engine that drives nothing."""
+    from ..engine.engine import Engine
+
+    async def answer() -> T:
+        async with Engine(root) as engine:
+            return await ask(engine)
+
+    return asyncio.run(answer())
+
+
+def _show(what: RenderableType) -> None:
+    """To people as wide as their terminal; into a pipe as wide as it needs, without blanks at the ends of lines."""
+    if sys.stdout.isatty():
+        Console(highlight=False).print(what)
+        return
+    console = Console(highlight=False, width=_PIPE_WIDTH)
+    with console.capture() as captured:
+        console.print(what)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

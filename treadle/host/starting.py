@@ -1,0 +1,125 @@
+"""A start request from what the command line says: the chat, the snapshot with its model, and the profile."""
+
+from __future__ import annotations
+
+import copy
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from ..gateway.connection import base_url
+from ..graph.errors import InvalidInput, NotFound
+from ..graph.identity import ChatRef
+from ..graph.jsontext import Json
+from ..graph.profile import DEFAULT_PROFILE_ID
+from ..nodes.snapshot import payload_of
+from .options import read_json
+
+INTENT_SOURCE = "treadle-cli"
+CHAT_FILE = "chatFile"
+"""Where the intent keeps the chat's path: a resume finds its host by it."""
+
+_OPTIONS = {
+    "chat_completion_source": "--base-url",
+    "custom_url": "--base-url",
+    "model": "--model",
+    "secret_id": "--api-key-env",
+}
+
+
+class ModelChoice(NamedTuple):
+    """What the command line says of the model; None where it says nothing."""
+
+    base_url: str | None = None
+    model: str | None = None
+    api_key_env: str | None = None
+
+    def check(self) -> None:
+        """Raises InvalidInput for a base URL that is none, or a variable that is not set."""
+        if self.base_url is not None:
+            base_url(self.base_url, "--base-url")
+        if self.api_key_env is not None and not os.environ.get(self.api_key_env):
+            raise InvalidInput(f"the environment variable {self.api_key_env} is not set; put the key there")
+
+    def fields(self) -> dict[str, str]:
+        """The payload's fields that say the same."""
+        wanted = {
+            "chat_completion_source": "custom" if self.base_url else None,
+            "custom_url": self.base_url,
+            "model": self.model,
+            "secret_id": f"env:{self.api_key_env}" if self.api_key_env else None,
+        }
+        return {key: value for key, value in wanted.items() if value is not None}
+
+    def contradictions(self, payload: dict[str, Json]) -> list[str]:
+        """Where the snapshot says one thing and the command line another."""
+        return [
+            f"the snapshot says {key} {payload[key]!r}, {_OPTIONS[key]} says {value!r}"
+            for key, value in self.fields().items()
+            if payload.get(key) not in (None, "", value)
+        ]
+
+
+def start_request(
+    *,
+    chat: Path,
+    ref: ChatRef,
+    snapshot: Json,
+    choice: ModelChoice,
+    profile: str = DEFAULT_PROFILE_ID,
+    generation_type: str | None = None,
+    presentation: str | None = None,
+    run_id: str | None = None,
+    overrule: bool = False,
+) -> dict[str, Json]:
+    """The request in its camelCase form; what is wrong with its content is told by the start itself.
+
+    Raises InvalidInput where the snapshot names another model or address than the command line, unless `overrule`.
+    """
+    choice.check()
+    snapshot = with_model(snapshot, choice, overrule=overrule)
+    payload = payload_of(snapshot)
+    intent = {
+        "source": INTENT_SOURCE,
+        "generationType": generation_type or "normal",
+        "chatCompletionSource": payload.get("chat_completion_source"),
+        "model": payload.get("model"),
+        CHAT_FILE: str(chat.resolve()),
+    }
+    request: dict[str, Json] = {
+        "chatRef": ref.to_json(),
+        "promptSnapshot": snapshot,
+        "generationType": generation_type,
+        "presentation": presentation,
+        "generationIntent": intent,
+        "runId": run_id,
+        **_profile(profile),
+    }
+    return {key: value for key, value in request.items() if value is not None}
+
+
+def with_model(snapshot: Json, choice: ModelChoice, *, overrule: bool = False) -> Json:
+    """A copy of the snapshot whose payload names the model that was chosen."""
+    chosen = copy.deepcopy(snapshot)
+    payload = payload_of(chosen)
+    conflicts = choice.contradictions(payload)
+    if conflicts and not overrule:
+        raise InvalidInput(f"{'; '.join(conflicts)}. Leave the option out, or add --yes to use it instead")
+    payload.update(choice.fields())
+    if not payload.get("model"):
+        raise InvalidInput("the snapshot names no model; name one with --model")
+    if not payload.get("chat_completion_source"):
+        raise InvalidInput(
+            "the snapshot names no model server; name one with --base-url, such as http://127.0.0.1:8080/v1"
+        )
+    return chosen
+
+
+def _profile(given: str) -> dict[str, Json]:
+    """The built-in profile by its name, any other as the document in a file."""
+    if given == DEFAULT_PROFILE_ID:
+        return {"profileId": given}
+    path = Path(given)
+    if not path.exists():
+        raise NotFound(f"there is no profile file {given}; the built-in profile is {DEFAULT_PROFILE_ID}")
+    return {"profile": read_json(path, "the profile")}

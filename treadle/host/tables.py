@@ -1,0 +1,118 @@
+"""What `treadle runs` shows to people: tables of runs, of one run, of events, and a model's turn as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from ..graph.events import Event, Level
+from ..graph.identity import ChatRef
+from ..graph.jsontext import Json
+from ..graph.status import RunStatus
+from ..storage.runs import RunRecord
+from .run_summary import Summary
+
+_STATUS = {
+    RunStatus.COMPLETED: "green", RunStatus.PARTIAL_SUCCESS: "yellow", RunStatus.CANCELLED: "yellow", RunStatus.FAILED: "red",
+}  # fmt: skip
+_LEVELS = {Level.DEBUG: "dim", Level.WARN: "yellow", Level.ERROR: "red"}
+
+
+def run_table(records: Sequence[RunRecord]) -> Table:
+    table = _table("run", "status", "started", "chat", "type")
+    for record in records:
+        table.add_row(
+            Text(record.id), _status(record.status), Text(_moment(record.created_at)), Text(_chat(record.chat_ref)),
+            Text(record.generation_type),
+        )  # fmt: skip
+    return table
+
+
+def summary_table(told: Summary) -> Table:
+    record = told.record
+    refused = f", {told.refused_calls} refused" if told.refused_calls else ""
+    retried = f", {told.attempts - told.rounds} asked again" if told.attempts > told.rounds else ""
+    facts: dict[str, str | Text] = {
+        "run": record.id,
+        "status": _status(record.status),
+        "why": f"{told.error['message']} ({told.error['code']})" if told.error else "",
+        "chat": _chat(record.chat_ref),
+        "type": f"{record.generation_type}, {record.presentation}",
+        "profile": record.profile_id or "",
+        "started": _moment(record.created_at),
+        "took": f"{told.seconds:.2f} s",
+        "rounds": f"{told.rounds}{retried}",
+        "tool calls": f"{told.tool_calls}{refused}",
+        "checkpoints": str(told.checkpoints),
+        "commits": f"{told.commits}, message {told.message_id}" if told.commits else "0",
+        "events": str(told.events),
+        "files": "\n".join(told.files),
+        "folder": str(told.folder),
+    }
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, fact in facts.items():
+        if fact:
+            table.add_row(name, fact if isinstance(fact, Text) else Text(fact))
+    return table
+
+
+def event_table(events: Sequence[Event]) -> Table:
+    table = _table("seq", "time", "level", "event", "what")
+    table.columns[0].justify = "right"
+    for event in events:
+        style = _LEVELS.get(Level(event.level), "")
+        table.add_row(
+            Text(str(event.seq)), Text(event.timestamp[11:23]), Text(event.level, style=style),
+            Text(event.type, style=style), Text(_brief(event.payload), overflow="ellipsis", no_wrap=True),
+        )  # fmt: skip
+    return table
+
+
+def turn_text(said: dict[str, Json]) -> Text:
+    """What the model thought, said and called, as text to read."""
+    provider = said["provider"]
+    text = Text(f"Round {said['round']}, {provider['model']} ({provider['format']})\n", style="bold")
+    for thought in said["reasoning"]:
+        text.append(f"\n[{thought['source']}]\n{thought['text']}\n", style="dim italic")
+    if said["assistant"]["text"]:
+        text.append(f"\n{said['assistant']['text']}\n", style="")
+    for call in said["toolCalls"]:
+        text.append(f"\n-> {call['name']}  ", style="green").append(call["callId"], style="dim")
+    if not said["toolCalls"]:
+        text.append("\n(no tool was called)", style="dim")
+    return text
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column != "what")
+    return table
+
+
+def _status(status: RunStatus) -> Text:
+    return Text(str(status), style=_STATUS.get(status, "cyan"))
+
+
+def _chat(ref: ChatRef) -> str:
+    return f"{ref.character_id}/{ref.file_name}" if ref.kind == "character" else str(ref.chat_id)
+
+
+def _moment(timestamp: str) -> str:
+    return timestamp[:19].replace("T", " ") + " UTC"
+
+
+def _brief(payload: Json) -> str:
+    """The payload's short values; what is long or deep is left to `--json`."""
+    if not isinstance(payload, dict):
+        return ""
+    values = cast(dict[str, Json], payload)
+    shown = {key: value for key, value in values.items() if value is not None and not isinstance(value, dict | list)}
+    return "  ".join(f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in shown.items())
