@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..graph.errors import EffectUnknown, ToolRefused, TreadleError
-from ..graph.events import EventType, Level
+from ..graph.errors import EffectUnknown, InvalidData, InvalidInput, StorageFailed, ToolRefused, TreadleError
+from ..graph.events import Event, EventType, Level
 from ..graph.jsontext import Json
 from ..graph.messages import Finish, ModelResponse, ToolCall, ToolResult, tool_result
 from ..graph.ports import Clock
@@ -45,8 +45,7 @@ class Dispatched:
 
 def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
     """Run one call to its stored result (a commit: to its start). Raises TreadleError for what ends the run."""
-    stored = run.folder.ledger.find(EventType.TOOL_RESULT_STORED, round=seat.round, callId=seat.call.id)
-    if stored is not None:
+    if _find(run, seat, EventType.TOOL_RESULT_STORED) is not None:
         return _taken_up(run, seat)
     began = clock.monotonic()
     try:
@@ -55,16 +54,24 @@ def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
         run.folder.apply(*_refused(run, seat, refusal, began, clock, started=False))
         return Dispatched(None, counted=False)
     tool = registry.TOOLS[seat.call.name]
+    if (
+        tool.spec.annotations.read_only
+    ):  # it plans nothing that the start must tell, so the start is told while it works
+        run.folder.apply(*_opening(run, seat), *_started(seat))
     try:
         planned = _planned(run, seat) or tool.run(seat.call.arguments, bench(run, seat.commit_count))
     except ToolRefused as refusal:
         run.folder.apply(*_refused(run, seat, refusal, began, clock, started=True))
         return Dispatched(None, counted=True)
     except TreadleError as error:
-        failed = {"round": seat.round, "callId": seat.call.id, "name": seat.call.name, "message": str(error)}
-        run.folder.apply(*_opening(run, seat), *_started(seat), Log(EventType.TOOL_CALL_FAILED, failed, Level.ERROR))
+        run.folder.apply(*_opening(run, seat), *_started(seat), _failed(seat, error))
         raise
-    _perform(run, seat, planned, began, clock)
+    try:
+        _perform(run, seat, planned, began, clock)
+    except (InvalidInput, InvalidData, StorageFailed) as error:
+        if _find(run, seat, EventType.TOOL_CALL_STARTED) is not None:
+            run.folder.apply(_failed(seat, error))
+        raise
     return Dispatched(planned, counted=True)
 
 
@@ -118,7 +125,14 @@ def _gate(run: Run, seat: Seat) -> None:
         raise ToolRefused("agent.tool_budget_exhausted", f"This run's {limit} calls of {call.model_name} are used up.")
 
 
+def _find(run: Run, seat: Seat, event_type: EventType) -> Event | None:
+    return run.folder.ledger.find(event_type, round=seat.round, callId=seat.call.id)
+
+
 def _opening(run: Run, seat: Seat) -> list[Change]:
+    """T1 and T2, unless they were made before."""
+    if _find(run, seat, EventType.TOOL_CALL_REQUESTED) is not None:
+        return []
     path = arguments_path(run, seat.round, seat.call.id)
     requested = {
         "round": seat.round,
@@ -154,6 +168,12 @@ def _ended(seat: Seat, result: ToolResult, elapsed: int) -> Log:
     if result.is_error:
         return Log(EventType.TOOL_CALL_FAILED, payload, Level.WARN)
     return Log(EventType.TOOL_CALL_COMPLETED, payload)
+
+
+def _failed(seat: Seat, error: TreadleError) -> Log:
+    """What ends the run: the short form, and no result."""
+    failed = {"round": seat.round, "callId": seat.call.id, "name": seat.call.name, "message": str(error)}
+    return Log(EventType.TOOL_CALL_FAILED, failed, Level.ERROR)
 
 
 def _refused(run: Run, seat: Seat, refusal: ToolRefused, began: float, clock: Clock, *, started: bool) -> list[Change]:
@@ -192,7 +212,7 @@ def _taken_up(run: Run, seat: Seat) -> Dispatched:
     result = tool_result(run.folder.read_json(result_path(run, seat.round, seat.call.id)))
     run.conversation.results[result.call_id] = result
     run.folder.apply(_ended(seat, result, 0))
-    started = run.folder.ledger.find(EventType.TOOL_CALL_STARTED, round=seat.round, callId=seat.call.id)
+    started = _find(run, seat, EventType.TOOL_CALL_STARTED)
     if result.is_error:
         return Dispatched(None, counted=started is not None)
     answer = Answer(result.content, result.structured, result.resource_refs)
@@ -206,7 +226,7 @@ def _taken_up(run: Run, seat: Seat) -> Dispatched:
 
 def _planned(run: Run, seat: Seat) -> ToolOutcome | None:
     """A change that was journalled but whose result was not: made already, still to make, or past telling."""
-    started = run.folder.ledger.find(EventType.TOOL_CALL_STARTED, round=seat.round, callId=seat.call.id)
+    started = _find(run, seat, EventType.TOOL_CALL_STARTED)
     effect = started.payload.get("effect") if started is not None else None
     if effect is None:
         return None

@@ -19,6 +19,7 @@ async def call_model(state: RunState, deps: Deps) -> Update:
     run.cancel.check()
     if run.conversation.closed_rounds < state.round:
         await in_thread(lambda: close_rounds(run, state.round))
+        run.cancel.check()
     asking = replace(state, round=state.round + 1, attempt=1)
     created = {"round": asking.round, "request": request_summary(run)}
     return await attempt(

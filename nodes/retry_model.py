@@ -27,6 +27,7 @@ async def try_again(state: RunState, deps: Deps) -> Update:
     run.cancel.check()
     if run.conversation.closed_rounds < state.round - 1:
         await in_thread(lambda: close_rounds(run, state.round - 1))
+        run.cancel.check()
     return await attempt(replace(state, attempt=state.attempt + 1), deps)
 
 

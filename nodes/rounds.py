@@ -15,6 +15,7 @@ from ..graph.paths import WorkspacePath
 from ..graph.text import count_chars, count_words
 from ..storage.folder import Log
 from ..storage.runs import body_path, call_path, response_path
+from . import registry
 from .conversation import Turn
 from .deps import Run
 from .prompt import drift_reminder
@@ -37,11 +38,13 @@ def stored_turn(run: Run, round_number: int) -> Turn:
     try:
         response = stored["response"]
         sha256 = response["rawSha256"]
-        born = tuple(part["sha256"] for part in response["message"]["parts"] if part["type"] == "native")
+        native = [part for part in response["message"]["parts"] if part["type"] == "native"]
+        born = tuple(part["sha256"] for part in native)
+        origin = next((part["origin"] for part in native), None)  # another model's private words are not for this one
     except (KeyError, TypeError) as error:
         raise InvalidData(f"{path} is not a model response: {error}") from error
     body = run.folder.read(body_path(round_number))
-    return Turn(run.gateway.decode_stored(run.connection, body, run.specs, sha256=sha256), born)
+    return Turn(run.gateway.decode_stored(run.connection, body, registry.specs(), sha256=sha256), born)
 
 
 def result_path(run: Run, round_number: int, call_id: str) -> str:

@@ -174,7 +174,7 @@ class RunFolder:
                 self._put(path, data)
             case Do(effect):
                 self._flush(pending, durable)
-                effect()
+                self._do(effect)
 
     def _enter(self, pending: list[Entry], change: Enter) -> None:
         if change.unless is not None and self.ledger.has(*change.unless):
@@ -197,6 +197,12 @@ class RunFolder:
             self.disk.replace(self.path / path, data)
         except OSError as error:
             raise storage_failed(error, f"writing {path}") from error
+
+    def _do(self, effect: Callable[[], None]) -> None:
+        try:
+            effect()
+        except OSError as error:
+            raise storage_failed(error, "changing the run's files") from error
 
     def _flush(self, pending: list[Entry], durable: bool) -> None:
         if pending:

@@ -40,6 +40,10 @@ class Asking:
 
         return ask
 
+    def waits(self, run_id: str) -> bool:
+        """Whether a request of the run waits for its answer."""
+        return any(pending.run_id == run_id for pending in self._pending.values())
+
     def answer(self, kind: AskKind, run_id: str, request_id: str, answer: Answer) -> None:
         """Resolve a request once; the codes are those of runtime specification 8.3 and 8.6."""
         family = _FAMILY[kind]

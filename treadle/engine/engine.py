@@ -13,6 +13,7 @@ from ..graph.events import Event
 from ..graph.jsontext import Json
 from ..graph.ports import ChatHost, Clock, Ids, ModelTransport, SecretStore
 from ..graph.state import RunState
+from ..graph.status import RunStatus
 from ..nodes.deps import in_thread
 from ..nodes.start_request import StartRequest, start_request
 from ..storage.disk import Disk
@@ -27,6 +28,9 @@ from .resuming import resume
 from .services import Services
 from .starting import begin_run, checked_record, existing
 from .subscribing import PAGE, Handler, OnError, Subscription
+
+_ASKING = frozenset({RunStatus.AWAITING_HOST_COMMIT, RunStatus.FINISHING})
+_PATIENCE = 200  # looks, 5 ms apart
 
 
 class Engine:
@@ -177,6 +181,7 @@ class Engine:
         """A remote host's answer to `chat_commit_requested`; each commit is resolved once."""
         fault = (error or "").strip()
         answer: dict[str, Json] = {"error": fault} if fault else {"messageId": message_id}
+        await self._until_it_waits(run_id)
         self._asking.answer("chat_commit", run_id, commit_id, answer)
 
     async def resolve_persistent_state_metadata_update(
@@ -184,6 +189,7 @@ class Engine:
     ) -> None:
         """A remote host's answer to `persistent_state_metadata_update_requested`."""
         fault = (error or "").strip()
+        await self._until_it_waits(run_id)
         self._asking.answer("persist_metadata", run_id, update_id, {"error": fault} if fault else {})
 
     async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
@@ -195,12 +201,22 @@ class Engine:
 
     async def _start(self, request: StartRequest) -> RunHandle:
         stored = await in_thread(lambda: existing(self.services, request))
-        if stored is not None:
-            return handle_of(stored)
-        record, profile = await checked_record(self.services, request)
-        run = await in_thread(lambda: begin_run(self.services, record, profile, request, self._asking.for_run))
-        self._driving.begin(run, RunState(run_id=record.id))
-        return handle_of(record)
+        if stored is None:
+            record, profile = await checked_record(self.services, request)
+            run = await in_thread(lambda: begin_run(self.services, record, profile, request, self._asking.for_run))
+            if run is not None:
+                self._driving.begin(run, RunState(run_id=record.id))
+                return handle_of(record)
+            stored = await in_thread(lambda: existing(self.services, request)) or record
+        return handle_of(stored)
+
+    async def _until_it_waits(self, run_id: str) -> None:
+        """A request can be read from the journal a moment before the run waits for its answer."""
+        for _ in range(_PATIENCE):
+            active = self._driving.active(run_id)
+            if active is None or active.run.folder.record.status not in _ASKING or self._asking.waits(run_id):
+                return
+            await asyncio.sleep(0.005)
 
     def _journal_of(self, run_id: str) -> reading.PageReader | None:
         active: Active | None = self._driving.active(run_id)

@@ -11,6 +11,7 @@ from ..storage.runs import RunRecord
 from .driving import Driving
 from .opening import AskFor, open_run
 from .services import Services
+from .starting import created
 
 STATUS_OF = {
     EventType.RUN_COMPLETED: RunStatus.COMPLETED,
@@ -35,7 +36,7 @@ async def _go_on(driving: Driving, run: Run) -> RunRecord:
     state = await driving.saved(run)
     told = {"fromSeq": folder.journal.last_seq, "epoch": folder.epoch}
     folder.resumed = True
-    await run.record(Log(EventType.RUN_RESUMED, told))
+    await run.record(created(folder.record), Log(EventType.RUN_RESUMED, told))
     if folder.record.status is RunStatus.CANCELLING:
         run.cancel.raise_()
     driving.begin(run, None if state is not None else RunState(run_id=run.id))

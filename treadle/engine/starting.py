@@ -18,6 +18,8 @@ from ..nodes.equipment import equip
 from ..nodes.registry import KNOWN_TOOLS
 from ..nodes.snapshot import check_snapshot, check_start
 from ..nodes.start_request import StartRequest
+from ..storage.chat_lock import chat_lock
+from ..storage.disk import storage_failed
 from ..storage.folder import Log, pretty
 from ..storage.persist import newest_state_id
 from ..storage.runs import (
@@ -68,40 +70,67 @@ async def checked_record(services: Services, request: StartRequest) -> tuple[Run
     return record, profile
 
 
-def lay_down(services: Services, record: RunRecord, profile: ResolvedProfile, request: StartRequest) -> None:
-    """The input files, then the record: a run exists once its record does. Blocking."""
+def lay_down(services: Services, record: RunRecord, profile: ResolvedProfile, request: StartRequest) -> bool:
+    """The input files, then the record: a run exists once its record does. Blocking.
+
+    False, with nothing changed, where another process made the run meanwhile.
+    """
     folder, disk = services.store.folder(record), services.disk
-    disk.remove(folder / EVENTS)  # of a start that a crash cut off before its record
-    disk.replace(folder / PROMPT_SNAPSHOT, pretty(request.prompt_snapshot))
-    disk.replace(folder / RESOLVED_PROFILE, pretty(profile.to_json()))
-    if request.generation_intent is not None:
-        disk.replace(folder / GENERATION_INTENT, pretty(request.generation_intent))
-    services.store.save(record)
+    try:
+        with chat_lock(services.store.chat_folder(record.workspace_id)):
+            if services.store.exists(record.id):
+                return False
+            disk.remove(folder / EVENTS)  # of a start that a crash cut off before its record
+            disk.replace(folder / PROMPT_SNAPSHOT, pretty(request.prompt_snapshot))
+            disk.replace(folder / RESOLVED_PROFILE, pretty(profile.to_json()))
+            if request.generation_intent is not None:
+                disk.replace(folder / GENERATION_INTENT, pretty(request.generation_intent))
+            services.store.save(record)
+    except OSError as error:
+        raise storage_failed(error, f"making run {record.id}") from error
+    return True
 
 
 def begin_run(
     services: Services, record: RunRecord, profile: ResolvedProfile, request: StartRequest, ask_for: AskFor
-) -> Run:
-    """The run on disk, its lease ours, `run_created` in its journal. Blocking."""
-    lay_down(services, record, profile, request)
+) -> Run | None:
+    """The run on disk, its lease ours, `run_created` in its journal; None where another process made it. Blocking."""
+    if not lay_down(services, record, profile, request):
+        return None
     run = open_run(services, record, ask_for)
-    created = {
-        "workspaceId": record.workspace_id,
-        "stableChatId": record.stable_chat_id,
-        "persistBaseStateId": record.persist_base_state_id,
-        "presentation": record.presentation,
-    }
-    run.folder.apply(Log(EventType.RUN_CREATED, created))
+    run.folder.apply(created(record))
     return run
+
+
+def created(record: RunRecord) -> Log:
+    """The first event of a run."""
+    return Log(
+        EventType.RUN_CREATED,
+        {
+            "workspaceId": record.workspace_id,
+            "stableChatId": record.stable_chat_id,
+            "persistBaseStateId": record.persist_base_state_id,
+            "presentation": record.presentation,
+        },
+    )
 
 
 async def attach_or_begin(services: Services, request: StartRequest, ask_for: AskFor) -> Run:
     """The run that the request asks for, opened: a new one, or the one of this id that began with the same input."""
     stored = await in_thread(lambda: existing(services, request))
-    if stored is not None:
-        return await in_thread(lambda: open_run(services, stored, ask_for))
-    record, profile = await checked_record(services, request)
-    return await in_thread(lambda: begin_run(services, record, profile, request, ask_for))
+    if stored is None:
+        record, profile = await checked_record(services, request)
+        run = await in_thread(lambda: begin_run(services, record, profile, request, ask_for))
+        if run is not None:
+            return run
+        stored = await in_thread(lambda: existing(services, request)) or record
+    return await in_thread(lambda: _opened(services, stored, ask_for))
+
+
+def _opened(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
+    run = open_run(services, record, ask_for)
+    run.folder.apply(created(record))  # a crash may have come before it
+    return run
 
 
 def existing(services: Services, request: StartRequest) -> RunRecord | None:

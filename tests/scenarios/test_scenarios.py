@@ -1,0 +1,111 @@
+"""Every scenario: its flow as it was accepted, the laws of its journal, and the machine's table covered whole."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from treadle.graph.events import TERMINAL_EVENTS
+from treadle.graph.status import FOLLOWERS, RunStatus
+from treadle.graph.table import Edge, Outcome, Step, edges
+
+from .catalogue import SCENARIOS
+from .flow import edge_line, flow
+from .stage import Played, Stage
+
+Play = Callable[[str], Played]
+
+NOT_YET_TAKEN = {
+    Edge(Step.DISPATCH_TOOLS, Outcome.APPROVAL_NEEDED, Step.AWAIT_APPROVAL),
+    Edge(Step.AWAIT_APPROVAL, Outcome.DECIDED, Step.DISPATCH_TOOLS),
+    Edge(Step.AWAIT_APPROVAL, Outcome.BROKEN, Step.FINISH),
+    Edge(Step.AWAIT_APPROVAL, Outcome.CANCELLED, Step.FINISH),
+}
+"""No tool asks for approval yet."""
+
+SPELLED_OUT = """
+run_created profile_resolved generation_intent_recorded status_changed workspace_initialized
+persistent_projection_initialized status_changed context_assembled status_changed model_request_created
+model_call_attempt_started model_response_stored provider_state_updated model_completed tool_call_requested
+status_changed tool_call_started tool_result_stored tool_call_completed status_changed
+workspace_file_written checkpoint_created context_tool_result_hydrated status_changed model_request_created
+model_call_attempt_started model_response_stored provider_state_updated model_completed tool_call_requested
+status_changed tool_call_started chat_commit_started status_changed checkpoint_created
+status_changed chat_commit_requested status_changed chat_commit_completed tool_result_stored
+tool_call_completed chat_commit_recorded tool_call_requested status_changed tool_call_started
+tool_result_stored tool_call_completed agent_loop_finished status_changed persistent_changes_committed
+persistent_state_metadata_update_requested persistent_state_metadata_updated status_changed run_completed
+"""
+HAPPY_PATH = SPELLED_OUT.split()
+
+
+@pytest.fixture(scope="session")
+def play(tmp_path_factory: pytest.TempPathFactory) -> Play:
+    """A scenario by name, played once in a session."""
+    played: dict[str, Played] = {}
+
+    def once(name: str) -> Played:
+        if name not in played:
+            played[name] = asyncio.run(_play(name, tmp_path_factory))
+        return played[name]
+
+    return once
+
+
+async def _play(name: str, folders: pytest.TempPathFactory) -> Played:
+    async with asyncio.timeout(60):
+        return await SCENARIOS[name](Stage(folders.mktemp(name)))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_run_goes_as_it_always_went(name: str, play: Play, snapshot: SnapshotAssertion) -> None:
+    assert flow(play(name)) == snapshot
+
+
+def test_the_happy_path_is_the_one_that_the_specification_spells_out(play: Play) -> None:
+    assert len(HAPPY_PATH) == 54
+    assert play("happy_path").types == HAPPY_PATH
+
+
+def test_every_entry_of_the_table_is_taken(play: Play) -> None:
+    taken = {edge for name in SCENARIOS for edge in play(name).edges}
+
+    assert sorted(map(edge_line, set(edges()) - taken - NOT_YET_TAKEN)) == []
+    assert sorted(map(edge_line, taken - set(edges()))) == []
+
+
+def test_what_is_taken_needs_no_exception(play: Play) -> None:
+    taken = {edge for name in SCENARIOS for edge in play(name).edges}
+
+    assert not taken & NOT_YET_TAKEN
+    assert set(edges()) >= NOT_YET_TAKEN
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_journal_is_numbered_without_gaps_and_ends_once(name: str, play: Play) -> None:
+    played = play(name)
+    ends = [event.seq for event in played.events if event.type in TERMINAL_EVENTS]
+
+    assert [event.seq for event in played.events] == list(range(1, len(played.events) + 1))
+    assert ends == ([] if played.record is None else [len(played.events)])
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_status_follows_one_that_it_may_follow(name: str, play: Play) -> None:
+    played = play(name)
+    told = [RunStatus(event.payload["status"]) for event in played.events if event.type == "status_changed"]
+    walked = [RunStatus.CREATED, *told] if played.events else []
+
+    assert [pair for pair in pairwise(walked) if pair[1] not in FOLLOWERS[pair[0]]] == []
+    assert played.record is None or played.record.status is walked[-1]
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_edges_of_a_run_follow_one_another(name: str, play: Play) -> None:
+    outer = [edge for edge in play(name).edges if "/" not in edge.step]
+
+    assert [(edge.next, after.step) for edge, after in pairwise(outer) if edge.next != after.step] == []
