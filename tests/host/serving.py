@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from treadle.testkit.simulators.chat_completions import ChatCompletionsServer, Step
 
 
 @contextmanager
-def serving(steps: Iterable[Step], *, api_key: str | None = None) -> Iterator[ChatCompletionsServer]:
+def serving(steps: Iterable[Step], *, api_key: str | None = None) -> Generator[ChatCompletionsServer]:
     """The server while the block runs."""
     server = ChatCompletionsServer(steps, api_key=api_key)
     ready, done = threading.Event(), threading.Event()

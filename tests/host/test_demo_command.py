@@ -42,7 +42,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 
 def test_the_writer_is_said_to_be_scripted(shown: Shown) -> None:
-    assert "The writer is scripted" in shown.out.splitlines()[0]
+    assert "the writer is scripted" in shown.out.splitlines()[0]
 
 
 def test_each_step_is_a_line_with_its_outcome_and_time(shown: Shown) -> None:
@@ -56,13 +56,13 @@ def test_each_step_is_a_line_with_its_outcome_and_time(shown: Shown) -> None:
         r"call_model +transient .* answered 429",
         r"  backoff +waited .* attempt 2 after 100 ms",
         r"  attempt +tools_called .* round 1: 1 tool call",
-        r"dispatch_tools +wrote .* workspace.write_file output/main.md",
-        r"dispatch_tools +next_round .* workspace.apply_patch refused: workspace.patch_old_string_not_found",
-        r" +workspace.apply_patch output/main.md",
-        r"dispatch_tools +next_round .* workspace.search_files",
+        r"dispatch_tools +wrote .* write_file output/main.md",
+        r"dispatch_tools +next_round .* apply_patch refused: workspace.patch_old_string_not_found",
+        r" +apply_patch output/main.md",
+        r"dispatch_tools +next_round .* search_files",
         r"commit +committed .* output/main.md -> message 4 \(replace\)",
         r"commit +committed .* output/coda.md -> message 4 \(append\)",
-        r"dispatch_tools +finish_called .* workspace.finish",
+        r"dispatch_tools +finish_called .* finish",
     ],
 )
 def test_the_script_shows_what_a_run_can_meet(shown: Shown, line: str) -> None:

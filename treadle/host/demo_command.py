@@ -16,7 +16,7 @@ from .options import AsJson, Data, Yes, data_root, nearest
 from .stage import Stage
 from .starting import ModelChoice, start_request
 
-_TITLE = "Treadle demo. The writer is scripted: its answers are fixed and come from a server on this machine."
+_TITLE = "Treadle demo: the writer is scripted, with fixed answers from a local server."
 _TRUTH = "All else is real: the HTTP, the state machine, the run folder, the chat file."
 
 

@@ -24,13 +24,10 @@ _LEVELS = {Level.DEBUG: "dim", Level.WARN: "yellow", Level.ERROR: "red"}
 
 
 def run_table(records: Sequence[RunRecord]) -> Table:
-    table = _table("run", "status", "started", "chat", "type")
-    for record in records:
-        table.add_row(
-            Text(record.id), _status(record.status), Text(_moment(record.created_at)), Text(_chat(record.chat_ref)),
-            Text(record.generation_type),
-        )  # fmt: skip
-    return table
+    rows = [
+        (Text(one.id), _status(one.status), Text(_moment(one.created_at)), Text(_chat(one.chat_ref))) for one in records
+    ]
+    return _table(("run", "status", "started", "chat"), rows)
 
 
 def summary_table(told: Summary) -> Table:
@@ -64,15 +61,13 @@ def summary_table(told: Summary) -> Table:
 
 
 def event_table(events: Sequence[Event]) -> Table:
-    table = _table("seq", "time", "level", "event", "what")
-    table.columns[0].justify = "right"
+    rows: list[tuple[Text, ...]] = []
     for event in events:
         style = _LEVELS.get(Level(event.level), "")
-        table.add_row(
-            Text(str(event.seq)), Text(event.timestamp[11:23]), Text(event.level, style=style),
-            Text(event.type, style=style), Text(_brief(event.payload), overflow="ellipsis", no_wrap=True),
-        )  # fmt: skip
-    return table
+        number, time = Text(str(event.seq), justify="right"), Text(event.timestamp[11:23])
+        level, kind = Text(event.level, style=style), Text(event.type, style=style)
+        rows.append((number, time, level, kind, Text(_brief(event.payload))))
+    return _table(("seq", "time", "level", "event", "what"), rows)
 
 
 def turn_text(said: dict[str, Json]) -> Text:
@@ -90,10 +85,14 @@ def turn_text(said: dict[str, Json]) -> Text:
     return text
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column != "what")
+def _table(names: tuple[str, ...], rows: Sequence[tuple[Text, ...]]) -> Table:
+    """The last column gives way where a terminal is narrow; the others are shown whole."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for name in names:
+        table.add_column(name, no_wrap=name != names[-1])
+    for *whole, last in rows:
+        last.no_wrap, last.overflow = True, "ellipsis"
+        table.add_row(*whole, last)
     return table
 
 
@@ -106,7 +105,7 @@ def _chat(ref: ChatRef) -> str:
 
 
 def _moment(timestamp: str) -> str:
-    return timestamp[:19].replace("T", " ") + " UTC"
+    return timestamp[:19].replace("T", " ") + "Z"
 
 
 def _brief(payload: Json) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Self, cast
 
 from rich.console import Console
@@ -15,7 +16,8 @@ from ..graph.events import Event, EventType
 from ..graph.jsontext import Json
 from ..graph.table import Outcome, RetryStep, Step, inside
 
-_STEP, _OUTCOME, _TIME = 20, 16, 9
+_STEP, _OUTCOME, _TIME = 17, 15, 8
+_BROAD = 10_000
 
 _COLOURS = {
     Outcome.TRANSIENT: "yellow", Outcome.DRIFTED: "yellow", Outcome.REFUSED_BY_RULE: "yellow",
@@ -107,28 +109,31 @@ class Timeline:
         if not self._begun:
             self._begun = True
             self._heading()
-        for line in lines(row, coloured=self._live):
+        width = self._console.width if self._live else None
+        for line in lines(row, coloured=self._live, width=width):
             self._print(line)
         if self._status and next_step != Step.END:
             self._status.update(next_step)
 
     def _print(self, line: Text) -> None:
-        self._console.print(
-            line, soft_wrap=not self._live, no_wrap=True, overflow="ellipsis" if self._live else "ignore"
-        )
+        self._console.print(line, soft_wrap=True)
 
 
-def lines(row: Row, *, coloured: bool = True) -> list[Text]:
-    """The row as lines of text: the first has step, outcome and time, further notes stand below."""
+def lines(row: Row, *, coloured: bool = True, width: int | None = None) -> list[Text]:
+    """The row as lines of text: the first has step, outcome and time, further notes stand below.
+
+    Notes are broken to `width`, if there is one.
+    """
     name = f"  {row.step.partition('/')[2]}" if row.inside else row.step
     first = Text(f"{name:<{_STEP}} ", style="dim" if coloured and row.inside else "")
     first.append(f"{row.outcome:<{_OUTCOME}} ", style=_COLOURS.get(Outcome(row.outcome), "") if coloured else "")
     first.append(f"{_time(row.elapsed_ms):>{_TIME}}", style="dim" if coloured else "")
     indent = " " * (_STEP + _OUTCOME + _TIME + 4)
-    if row.notes:
-        first.append(f"  {row.notes[0]}")
-    first.rstrip()
-    return [first, *(Text(indent + note) for note in row.notes[1:])]
+    room = max(20, (width or _BROAD) - len(indent))
+    told = [line for note in row.notes for line in wrap(note, room)]
+    if told:
+        first.append(f"  {told[0]}")
+    return [first, *(Text(indent + line) for line in told[1:])]
 
 
 def _writers(event: Event, step: str, outcome: str) -> frozenset[str]:
@@ -169,11 +174,11 @@ def _note(event: Event) -> str:
         case EventType.DRIFT_RECOVERY_ATTEMPTED:
             return f"told to use its tools ({payload['attempt']} of {payload['maxAttempts']})"
         case EventType.TOOL_CALL_COMPLETED if payload["name"] != "workspace.commit":
-            return " ".join([str(payload["name"]), *map(str, payload["resourceRefs"][:1])])
+            return " ".join([_tool(payload), *map(str, payload["resourceRefs"][:1])])
         case EventType.TOOL_CALL_FAILED:
-            return f"{payload['name']} refused: {payload.get('errorCode') or payload.get('message')}"
+            return f"{_tool(payload)} refused: {payload.get('errorCode') or payload.get('message')}"
         case EventType.TOOL_CALL_AWAITING_APPROVAL:
-            return f"{payload['name']} waits for approval"
+            return f"{_tool(payload)} waits for approval"
         case EventType.CHECKPOINT_CREATED if payload["reason"] != "chat_commit":
             return str(payload["checkpointId"])
         case EventType.CHAT_COMMIT_COMPLETED:
@@ -184,6 +189,11 @@ def _note(event: Event) -> str:
             return f"{payload['code']}: {payload['message']}"
         case _:
             return ""
+
+
+def _tool(payload: dict[str, Json]) -> str:
+    """The tool's name, short where it is one of the workspace's own."""
+    return str(payload["name"]).removeprefix("workspace.")
 
 
 def _counted(count: int, thing: str) -> str:
