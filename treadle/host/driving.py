@@ -39,10 +39,12 @@ async def drive(engine: Engine, run_id: str, timeline: Timeline | None, *, after
 
 async def all_events(engine: Engine, run_id: str, after_seq: int = 0) -> list[Event]:
     events: list[Event] = []
-    while page := await engine.read_events(run_id, after_seq=after_seq, limit=_PAGE):
+    while True:
+        page = await engine.read_events(run_id, after_seq=after_seq, limit=_PAGE)
         events += page
+        if len(page) < _PAGE:
+            return events
         after_seq = page[-1].seq
-    return events
 
 
 async def _follow(engine: Engine, run_id: str, timeline: Timeline, seen: int) -> None:

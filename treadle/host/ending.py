@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.panel import Panel
@@ -17,8 +18,10 @@ from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..graph.status import RunStatus
 from ..storage.runs import TREE, RunRecord
-from .chat_folder import ChatFolderHost
 from .options import nearest
+
+if TYPE_CHECKING:
+    from .chat_folder import ChatFolderHost
 
 EXIT_CODES = {
     RunStatus.COMPLETED: 0,

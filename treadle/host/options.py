@@ -17,6 +17,8 @@ from ..graph.jsontext import Json, loads
 from ..storage.runs import TREE
 
 DEFAULT_DATA = "treadle-data"
+CHAT_FILE = "chatFile"
+"""Where a run's intent keeps the chat's path: a resume finds its host by it."""
 
 Data = Annotated[
     Path | None,

@@ -12,12 +12,11 @@ from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json
 from ..storage.disk import RealDisk
 from ..storage.runs import GENERATION_INTENT, RunRecord, RunStore
-from .options import AsJson, Data, RunName, existing_data_root, read_json
-from .stage import Stage
-from .starting import CHAT_FILE
+from .options import CHAT_FILE, AsJson, Data, RunName, existing_data_root, read_json
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine
+    from .stage import Stage
 
 _PATIENCE_SECONDS = 10.0
 _GLANCE_SECONDS = 0.1
@@ -32,6 +31,8 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run that was left or that a crash stopped."""
+    from .stage import Stage  # here and not above, so that the help comes at once
+
     root = existing_data_root(data)
     record = RunStore(root, RealDisk()).load(run)
     stage = Stage.at(chat or _chat_of(root, record), root, as_json=as_json)

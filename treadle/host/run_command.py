@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..graph.jsontext import Json
-from ..graph.profile import DEFAULT_PROFILE_ID
-from ..nodes.snapshot import payload_of
 from .options import AsJson, Data, Yes, data_root, read_json
-from .stage import Stage
-from .starting import ModelChoice, start_request
+
+if TYPE_CHECKING:
+    from .stage import Stage
 
 
 def run(
@@ -28,8 +27,8 @@ def run(
         str | None, typer.Option(metavar="NAME", help="The environment variable that holds the key.")
     ] = None,
     profile: Annotated[
-        str, typer.Option(metavar="FILE", help=f"An agent profile, or {DEFAULT_PROFILE_ID}.")
-    ] = DEFAULT_PROFILE_ID,
+        str | None, typer.Option(metavar="FILE", help="An agent profile.", show_default="default-writer")
+    ] = None,
     generation_type: Annotated[
         str | None, typer.Option(metavar="TYPE", help="normal, regenerate, swipe, …", show_default="normal")
     ] = None,
@@ -44,11 +43,16 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Write the next reply of a chat."""
+    from .stage import Stage  # these here and not above, so that the help comes at once
+    from .starting import ModelChoice, contradictions, start_request
+
     snapshot = read_json(prompt, "the prompt snapshot")
     stage = Stage.at(chat, data_root(data), as_json=as_json)
     choice = ModelChoice(base_url, model, api_key_env)
     questions = sys.stdin.isatty() and not yes
-    overrule = yes or (questions and _overruled(snapshot, choice))
+    conflicts = contradictions(snapshot, choice)
+    if questions and conflicts:
+        typer.confirm(f"{'; '.join(conflicts)}. Use the command line's?", abort=True, err=True)
     request = start_request(
         chat=chat,
         ref=stage.ref,
@@ -58,7 +62,7 @@ def run(
         generation_type=generation_type,
         presentation=presentation,
         run_id=run_id,
-        overrule=overrule,
+        overrule=yes or questions,
     )
     if questions:
         typer.confirm(f"Write the reply into {chat}?", default=True, abort=True, err=True)
@@ -69,9 +73,3 @@ async def _run(stage: Stage, request: dict[str, Json]) -> int:
     async with stage.engine() as engine:
         end = await stage.begin(engine, request)
     return stage.close(end)
-
-
-def _overruled(snapshot: Json, choice: ModelChoice) -> bool:
-    """Whether the person wants the command line's word where the snapshot has another."""
-    conflicts = choice.contradictions(payload_of(snapshot))
-    return bool(conflicts) and typer.confirm(f"{'; '.join(conflicts)}. Use the command line's?", abort=True, err=True)

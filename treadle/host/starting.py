@@ -13,11 +13,9 @@ from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..graph.profile import DEFAULT_PROFILE_ID
 from ..nodes.snapshot import payload_of
-from .options import read_json
+from .options import CHAT_FILE, read_json
 
 INTENT_SOURCE = "treadle-cli"
-CHAT_FILE = "chatFile"
-"""Where the intent keeps the chat's path: a resume finds its host by it."""
 
 _OPTIONS = {
     "chat_completion_source": "--base-url",
@@ -51,13 +49,15 @@ class ModelChoice(NamedTuple):
         }
         return {key: value for key, value in wanted.items() if value is not None}
 
-    def contradictions(self, payload: dict[str, Json]) -> list[str]:
-        """Where the snapshot says one thing and the command line another."""
-        return [
-            f"the snapshot says {key} {payload[key]!r}, {_OPTIONS[key]} says {value!r}"
-            for key, value in self.fields().items()
-            if payload.get(key) not in (None, "", value)
-        ]
+
+def contradictions(snapshot: Json, choice: ModelChoice) -> list[str]:
+    """Where the snapshot says one thing of the model and the command line another."""
+    payload = payload_of(snapshot)
+    return [
+        f"the snapshot says {key} {payload[key]!r}, {_OPTIONS[key]} says {value!r}"
+        for key, value in choice.fields().items()
+        if payload.get(key) not in (None, "", value)
+    ]
 
 
 def start_request(
@@ -66,7 +66,7 @@ def start_request(
     ref: ChatRef,
     snapshot: Json,
     choice: ModelChoice,
-    profile: str = DEFAULT_PROFILE_ID,
+    profile: str | None = None,
     generation_type: str | None = None,
     presentation: str | None = None,
     run_id: str | None = None,
@@ -100,11 +100,11 @@ def start_request(
 
 def with_model(snapshot: Json, choice: ModelChoice, *, overrule: bool = False) -> Json:
     """A copy of the snapshot whose payload names the model that was chosen."""
-    chosen = copy.deepcopy(snapshot)
-    payload = payload_of(chosen)
-    conflicts = choice.contradictions(payload)
+    conflicts = contradictions(snapshot, choice)
     if conflicts and not overrule:
         raise InvalidInput(f"{'; '.join(conflicts)}. Leave the option out, or add --yes to use it instead")
+    chosen = copy.deepcopy(snapshot)
+    payload = payload_of(chosen)
     payload.update(choice.fields())
     if not payload.get("model"):
         raise InvalidInput("the snapshot names no model; name one with --model")
@@ -115,10 +115,10 @@ def with_model(snapshot: Json, choice: ModelChoice, *, overrule: bool = False) -
     return chosen
 
 
-def _profile(given: str) -> dict[str, Json]:
+def _profile(given: str | None) -> dict[str, Json]:
     """The built-in profile by its name, any other as the document in a file."""
-    if given == DEFAULT_PROFILE_ID:
-        return {"profileId": given}
+    if given is None or given == DEFAULT_PROFILE_ID:
+        return {"profileId": DEFAULT_PROFILE_ID}
     path = Path(given)
     if not path.exists():
         raise NotFound(f"there is no profile file {given}; the built-in profile is {DEFAULT_PROFILE_ID}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape
+from html import escape
 
 from ..graph.errors import InvalidInput
 from ..graph.table import Outcome, Step, signature
@@ -83,13 +83,13 @@ def _boxes(plan: Plan) -> list[str]:
 
 def _step(step: str, box: Box, look: Look) -> str:
     x, y = box.middle
-    name = escape(step.rpartition("/")[2])
+    name = escape(step.rpartition("/")[2], quote=False)
     shape = _rectangle(box, look.family, 9)
     if not look.caption:
         return f'{shape}<text x="{_n(x)}" y="{_n(y + 4.5)}" class="small" text-anchor="middle">{name}</text>'
     return (
         f'{shape}<text x="{_n(x)}" y="{_n(y - 2)}" class="name" text-anchor="middle">{name}</text>'
-        f'<text x="{_n(x)}" y="{_n(y + 14)}" class="caption" text-anchor="middle">{escape(look.caption)}</text>'
+        f'<text x="{_n(x)}" y="{_n(y + 14)}" class="caption" text-anchor="middle">{escape(look.caption, quote=False)}</text>'
     )
 
 
@@ -97,8 +97,8 @@ def _cluster(step: str, box: Box) -> str:
     look = LOOKS[step]
     return (
         f"{_rectangle(box, look.family, 12, dashed=True)}"
-        f'<text x="{_n(box.x + 14)}" y="{_n(box.y + 24)}" class="name">{escape(step)}</text>'
-        f'<text x="{_n(box.x + 14)}" y="{_n(box.y + 40)}" class="caption">{escape(look.caption)}</text>'
+        f'<text x="{_n(box.x + 14)}" y="{_n(box.y + 24)}" class="name">{escape(step, quote=False)}</text>'
+        f'<text x="{_n(box.x + 14)}" y="{_n(box.y + 40)}" class="caption">{escape(look.caption, quote=False)}</text>'
     )
 
 
@@ -161,7 +161,9 @@ _HALO = 'paint-order="stroke" stroke="#ffffff" stroke-width="3" stroke-linejoin=
 def _outcomes(line: str, kind: str) -> str:
     """The words of a line, each in the ink of its fate."""
     words = [(word, "off" if word in _UNHAPPY else kind) for word in line.split(" | ")]
-    return '<tspan class="off"> | </tspan>'.join(f'<tspan class="{ink}">{escape(word)}</tspan>' for word, ink in words)
+    return '<tspan class="off"> | </tspan>'.join(
+        f'<tspan class="{ink}">{escape(word, quote=False)}</tspan>' for word, ink in words
+    )
 
 
 def _path(points: tuple[Point, ...], radius: float = 9) -> str:
