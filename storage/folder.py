@@ -131,6 +131,11 @@ class RunFolder:
                 self.database.release(self.holder, self.epoch)
                 self.database.close()
 
+    def tells(self, event_type: EventType, field: str, value: object) -> bool:
+        """Whether the journal tells it; waits for a change that is being made."""
+        with self._lock:
+            return self.ledger.tells(event_type, field, value)
+
     def has(self, path: str) -> bool:
         return (self.path / path).exists()
 

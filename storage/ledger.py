@@ -49,6 +49,12 @@ class Ledger:
         """The event with just these parts (`round=3, callId="c1"`), or None."""
         return self._events.get((str(event_type), *(parts.get(name) for name in _PARTS)))
 
+    def tells(self, event_type: EventType, field: str, value: object) -> bool:
+        """Whether an event of this type holds `value` in its field."""
+        return any(
+            event.type == event_type and event.payload.get(field) == value for event in tuple(self._events.values())
+        )
+
     def forget_before(self, round_number: int) -> None:
         for old in [number for number in self._by_round if number < round_number]:
             for key in self._by_round.pop(old):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, cast
 
 from ..graph.errors import InvalidInput, NotFound, TreadleError
+from ..graph.events import EventType
 from ..graph.jsontext import Json
 from ..graph.paths import WorkspacePath
 from ..graph.ports import Ask, AskKind, ChatHost, CommitRequest
@@ -14,55 +16,73 @@ from ..nodes.deps import Run, in_thread
 
 Answer = dict[str, Json]
 
-_ID_FIELD: dict[AskKind, str] = {"chat_commit": "commitId", "persist_metadata": "updateId", "approval": "callId"}
+
+class _Kind(NamedTuple):
+    """How requests of a kind are named, journalled, and refused an answer."""
+
+    id_field: str
+    requested: EventType
+    codes: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    run_id: str
-    future: asyncio.Future[Answer]
+_KINDS: dict[AskKind, _Kind] = {
+    "chat_commit": _Kind("commitId", EventType.CHAT_COMMIT_REQUESTED, "agent.chat_commit"),
+    "persist_metadata": _Kind(
+        "updateId",
+        EventType.PERSISTENT_STATE_METADATA_UPDATE_REQUESTED,
+        "agent.persistent_state_metadata_update",
+    ),
+    "approval": _Kind("callId", EventType.TOOL_CALL_AWAITING_APPROVAL, "agent.tool_approval"),
+}
 
 
 class Asking:
-    """The requests that wait for an answer, in one process."""
+    """The requests of this process's runs. A journalled request may be answered before its run comes to wait for it."""
 
-    def __init__(self, host: ChatHost | None) -> None:
+    def __init__(self, host: ChatHost | None, driven: Callable[[str], Run | None]) -> None:
         self._host = host
-        self._pending: dict[tuple[AskKind, str], _Pending] = {}
+        self._driven = driven
+        self._answers: dict[tuple[str, AskKind, str], asyncio.Future[Answer]] = {}
 
     def for_run(self, run: Run) -> Ask:
-        """How this run asks: the host here answers, or `answer` does."""
+        """How this run, just opened, asks: the host here answers, or `answer` does."""
+        for key in [key for key in self._answers if key[0] == run.id]:
+            del self._answers[key]  # of an earlier driver of this run
 
         async def ask(kind: AskKind, payload: dict[str, Json]) -> Answer:
             if self._host is not None and kind != "approval":
                 return await answered_by(self._host, run, kind, payload)
-            return await self._wait(run.id, kind, str(payload[_ID_FIELD[kind]]))
+            return await self._answer_to(run.id, kind, str(payload[_KINDS[kind].id_field]))
 
         return ask
 
-    def waits(self, run_id: str) -> bool:
-        """Whether a request of the run waits for its answer."""
-        return any(pending.run_id == run_id for pending in self._pending.values())
-
-    def answer(self, kind: AskKind, run_id: str, request_id: str, answer: Answer) -> None:
+    async def answer(self, kind: AskKind, run_id: str, request_id: str, answer: Answer) -> None:
         """Resolve a request once; the codes are those of runtime specification 8.3 and 8.6."""
-        family = _FAMILY[kind]
+        named = _KINDS[kind]
         if not run_id.strip() or not request_id.strip():
-            raise InvalidInput(f"runId and {_ID_FIELD[kind]} must not be blank", code=f"{family}_resolve_invalid")
-        pending = self._pending.get((kind, request_id))
-        if pending is None or pending.future.done():
-            raise NotFound(f"no request {request_id} is waiting", code=f"{family}_not_pending")
-        if pending.run_id != run_id:
-            raise InvalidInput(f"{request_id} belongs to run {pending.run_id}", code=f"{family}_run_mismatch")
-        pending.future.set_result(answer)
+            raise InvalidInput(f"runId and {named.id_field} must not be blank", code=f"{named.codes}_resolve_invalid")
+        owner = await self._owner(named, run_id, request_id)
+        if owner is not None and owner != run_id:
+            raise InvalidInput(f"{request_id} belongs to run {owner}", code=f"{named.codes}_run_mismatch")
+        future = None if owner is None else self._answer_to(run_id, kind, request_id)
+        if future is None or future.done():
+            raise NotFound(f"no request {request_id} is waiting", code=f"{named.codes}_not_pending")
+        future.set_result(answer)
 
-    async def _wait(self, run_id: str, kind: AskKind, request_id: str) -> Answer:
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._pending[kind, request_id] = _Pending(run_id, future)
-        try:
-            return await future
-        finally:
-            del self._pending[kind, request_id]
+    def _answer_to(self, run_id: str, kind: AskKind, request_id: str) -> asyncio.Future[Answer]:
+        key = (run_id, kind, request_id)
+        if key not in self._answers:
+            self._answers[key] = asyncio.get_running_loop().create_future()
+        return self._answers[key]
+
+    async def _owner(self, named: _Kind, run_id: str, request_id: str) -> str | None:
+        """The live run that journalled this request and still wants its answer."""
+        run = self._driven(run_id)
+        if run is not None and not run.cancel.is_raised:
+            tells = partial(run.folder.tells, named.requested, named.id_field, request_id)
+            if await in_thread(tells):
+                return run_id
+        return next((owner for owner, _, asked in self._answers if asked == request_id), None)
 
 
 async def answered_by(host: ChatHost, run: Run, kind: AskKind, payload: dict[str, Json]) -> Answer:
@@ -86,10 +106,3 @@ def _commit_request(run: Run, payload: dict[str, Json]) -> CommitRequest:
         head=run.folder.record.chat_head,
         message_id=earlier[-1][1] if earlier else None,
     )
-
-
-_FAMILY: dict[AskKind, str] = {
-    "chat_commit": "agent.chat_commit",
-    "persist_metadata": "agent.persistent_state_metadata_update",
-    "approval": "agent.tool_approval",
-}

@@ -57,6 +57,10 @@ class Driving:
         active.edges.append(TakenEdge(transition.step, transition.outcome, transition.next, elapsed))
         active.changed.set()
 
+    def run(self, run_id: str) -> Run | None:
+        active = self._active.get(run_id)
+        return None if active is None else active.run
+
     def active(self, run_id: str) -> Active | None:
         return self._active.get(run_id)
 
@@ -99,6 +103,20 @@ class Driving:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for active in list(self._active.values()):  # a task that was cancelled before its first step let nothing go
+            await self._let_go(active)
+
+    async def _let_go(self, active: Active) -> None:
+        """Close the run's folder, also where the driver is cancelled meanwhile, and tell whoever follows the run."""
+        closing = asyncio.ensure_future(in_thread(active.run.folder.close))
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            await closing
+            raise
+        finally:
+            self._active.pop(active.run.id, None)
+            active.changed.set()
 
     def _database(self, thread_id: str) -> Any:
         return self._active[thread_id].run.folder.database
@@ -119,9 +137,7 @@ class Driving:
             active.failure = error
             await _fail(run, TreadleError(f"{type(error).__name__}: {error}"))
         finally:
-            await asyncio.shield(in_thread(run.folder.close))
-            del self._active[run.id]
-            active.changed.set()
+            await self._let_go(active)
 
     async def _beat(self) -> None:
         """Keep the leases, and obey a cancel that another process left word of."""

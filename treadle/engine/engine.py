@@ -13,7 +13,6 @@ from ..graph.events import Event
 from ..graph.jsontext import Json
 from ..graph.ports import ChatHost, Clock, Ids, ModelTransport, SecretStore
 from ..graph.state import RunState
-from ..graph.status import RunStatus
 from ..nodes.deps import in_thread
 from ..nodes.start_request import StartRequest, start_request
 from ..storage.disk import Disk
@@ -28,9 +27,6 @@ from .resuming import resume
 from .services import Services
 from .starting import begin_run, checked_record, existing
 from .subscribing import PAGE, Handler, OnError, Subscription
-
-_ASKING = frozenset({RunStatus.AWAITING_HOST_COMMIT, RunStatus.FINISHING})
-_PATIENCE = 200  # looks, 5 ms apart
 
 
 class Engine:
@@ -53,8 +49,8 @@ class Engine:
         given = {"transport": transport, "secrets": secrets, "clock": clock, "ids": ids, "disk": disk}
         ports = {name: port for name, port in given.items() if port is not None}
         self.services = Services(data_root, host, **ports)  # type: ignore[arg-type]  # each port under its own name
-        self._asking = Asking(host)
         self._driving = Driving(self.services)
+        self._asking = Asking(host, self._driving.run)
         self._starting: dict[str, asyncio.Lock] = {}
 
     async def __aenter__(self) -> Self:
@@ -101,7 +97,7 @@ class Engine:
         """
         active = self._driving.active(run_id)
         if active is not None and active.task is not None:
-            await asyncio.shield(active.task)
+            await asyncio.wait([active.task])
         record = await in_thread(lambda: self.services.store.load(run_id))
         if active is not None and isinstance(active.failure, TreadleError) and not record.status.is_terminal:
             raise active.failure
@@ -181,16 +177,14 @@ class Engine:
         """A remote host's answer to `chat_commit_requested`; each commit is resolved once."""
         fault = (error or "").strip()
         answer: dict[str, Json] = {"error": fault} if fault else {"messageId": message_id}
-        await self._until_it_waits(run_id)
-        self._asking.answer("chat_commit", run_id, commit_id, answer)
+        await self._asking.answer("chat_commit", run_id, commit_id, answer)
 
     async def resolve_persistent_state_metadata_update(
         self, run_id: str, update_id: str, *, error: str | None = None
     ) -> None:
         """A remote host's answer to `persistent_state_metadata_update_requested`."""
         fault = (error or "").strip()
-        await self._until_it_waits(run_id)
-        self._asking.answer("persist_metadata", run_id, update_id, {"error": fault} if fault else {})
+        await self._asking.answer("persist_metadata", run_id, update_id, {"error": fault} if fault else {})
 
     async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
         return await self.read_events(run_id, after_seq=after_seq, limit=limit)
@@ -209,14 +203,6 @@ class Engine:
                 return handle_of(record)
             stored = await in_thread(lambda: existing(self.services, request)) or record
         return handle_of(stored)
-
-    async def _until_it_waits(self, run_id: str) -> None:
-        """A request can be read from the journal a moment before the run waits for its answer."""
-        for _ in range(_PATIENCE):
-            active = self._driving.active(run_id)
-            if active is None or active.run.folder.record.status not in _ASKING or self._asking.waits(run_id):
-                return
-            await asyncio.sleep(0.005)
 
     def _journal_of(self, run_id: str) -> reading.PageReader | None:
         active: Active | None = self._driving.active(run_id)

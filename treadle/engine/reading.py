@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ..graph.errors import InvalidData, NotFound
+from ..graph.errors import InvalidData, InvalidInput, NotFound
 from ..graph.events import Event
 from ..graph.jsontext import Json, loads
 from ..nodes.deps import in_thread
@@ -30,6 +30,9 @@ async def events(
     before_seq: int | None,
     limit: int | None,
 ) -> list[Event]:
+    for name, place in (("after_seq", after_seq), ("before_seq", before_seq), ("limit", limit)):
+        if place is not None and type(place) is not int:  # a caller's own text may get here
+            raise InvalidInput(f"{name} must be an integer, not {place!r}")
     reader = driven(run_id)
 
     def read() -> list[Event]:
