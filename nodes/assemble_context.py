@@ -19,9 +19,10 @@ async def assemble_context(_state: RunState, deps: Deps) -> Update:
     run.cancel.check()
     await in_thread(lambda: _initialize(run))
     run.cancel.check()
+    context = _context(run)
     await run.record(
-        Enter(RunStatus.ASSEMBLING_CONTEXT),
-        Log(EventType.CONTEXT_ASSEMBLED, _context(run)),
+        Enter(RunStatus.ASSEMBLING_CONTEXT, unless=(EventType.CONTEXT_ASSEMBLED, context)),
+        Log(EventType.CONTEXT_ASSEMBLED, context),
     )
     run.cancel.check()
     return Update(Outcome.ASSEMBLED)
@@ -42,13 +43,12 @@ def request_summary(run: Run) -> dict[str, Json]:
 def _initialize(run: Run) -> None:
     record = run.folder.record
     manifest = run.profile.manifest_json(record.id, record.stable_chat_id, record.chat_ref.to_json(), record.created_at)
+    initialized = {"workspaceId": record.workspace_id, "stableChatId": record.stable_chat_id}
     run.folder.apply(
-        Enter(RunStatus.INITIALIZING_WORKSPACE),
+        Enter(RunStatus.INITIALIZING_WORKSPACE, unless=(EventType.WORKSPACE_INITIALIZED, initialized)),
         Do(lambda: _make_rooms(run)),
         Put(MANIFEST, pretty(manifest)),
-        Log(
-            EventType.WORKSPACE_INITIALIZED, {"workspaceId": record.workspace_id, "stableChatId": record.stable_chat_id}
-        ),
+        Log(EventType.WORKSPACE_INITIALIZED, initialized),
         Log(EventType.PERSISTENT_PROJECTION_INITIALIZED, {"roots": ["persist"]}),
     )
 

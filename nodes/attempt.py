@@ -11,6 +11,7 @@ from ..graph.table import Outcome
 from ..graph.text import count_chars, count_words, sha256_bytes
 from ..storage.folder import Change, Log, Put, pretty
 from ..storage.runs import body_path, response_path
+from . import registry
 from .conversation import Turn
 from .deps import Deps, Run, in_thread
 from .rounds import stored_turn
@@ -32,11 +33,14 @@ async def attempt(state: RunState, deps: Deps, *opening: Change) -> Update:
     await run.record(*opening, Log(EventType.MODEL_CALL_ATTEMPT_STARTED, started))
     try:
         request = run.gateway.build(run.connection, run.settings, run.conversation.fragments, run.specs)
-        exchange = await run.cancel.guard(run.gateway.generate(run.connection, request, run.specs))
+        exchange = await run.cancel.guard(run.gateway.generate(run.connection, request, registry.specs()))
     except RunCancelled:
-        await run.record(_failed(started, "the run was cancelled", retryable=False, will_retry=False))
+        await run.record(_cancelled(started))
         raise
     except ModelFailed as error:
+        if run.cancel.is_raised:  # a refusal that comes after the cancel is dropped, as an answer is
+            await run.record(_cancelled(started))
+            raise RunCancelled from error
         return await _refused(state, run, started, error)
     except TreadleError as error:
         await run.record(_failed(started, str(error), retryable=False, will_retry=False))
@@ -90,6 +94,10 @@ async def _refused(state: RunState, run: Run, started: dict[str, Json], error: M
     if too_long and error.retry_after_ms is not None:
         error.details = {**error.details, "retryAfterMs": error.retry_after_ms}
     raise error
+
+
+def _cancelled(started: dict[str, Json]) -> Log:
+    return _failed(started, "the run was cancelled", retryable=False, will_retry=False)
 
 
 def _failed(started: dict[str, Json], message: str, *, retryable: bool, will_retry: bool) -> Log:

@@ -56,6 +56,9 @@ async def commit(state: RunState, deps: Deps) -> Update:
         state.commit_count,
     )
     after: dict[str, object] = {"call_index": state.call_index + 1}
+    recorded = _recorded(run, state, seat)
+    if recorded is not None:
+        return Update(Outcome.COMMITTED, {**after, **recorded})
     try:
         plan = await in_thread(lambda: _plan(run, state, seat))
     except ToolRefused as refusal:
@@ -65,20 +68,31 @@ async def commit(state: RunState, deps: Deps) -> Update:
         return Update(Outcome.REFUSED_BY_RULE, after)
     message_id = await _ask_host(run, plan)
     run.commits[state.commit_count :] = [(plan.commit_id, message_id)]
-    count = state.commit_count + 1
-    await run.record(*_confirmed(run, plan, message_id, count, elapsed_ms(began, deps.clock)))
+    await run.record(*_confirmed(run, plan, message_id, state.commit_count + 1, elapsed_ms(began, deps.clock)))
     run.cancel.check()
-    after |= {
-        "checkpoint_count": plan.number,
-        "commit_count": count,
-        "last_commit": {"commitId": plan.commit_id, "messageId": message_id},
-    }
-    return Update(Outcome.COMMITTED, after)
+    return Update(Outcome.COMMITTED, {**after, **_counted(state, plan.commit_id, message_id)})
 
 
 def commit_id(run_id: str, round_number: int, position: int, call_id: str) -> str:
     """The same for the same call however often its step is run, so that the host can answer from its record."""
     return "commit_" + hashlib.sha256(f"{run_id}/{round_number}/{position}/{call_id}".encode()).hexdigest()[:32]
+
+
+def _recorded(run: Run, state: RunState, seat: Seat) -> dict[str, object] | None:
+    """What a commit changed that the journal has and this state lacks: a crash came before the state was saved."""
+    identifier = commit_id(run.id, state.round, state.call_index, seat.call.id)
+    recorded = run.folder.ledger.find(
+        EventType.CHAT_COMMIT_RECORDED, round=state.round, commitId=identifier, commitCount=state.commit_count + 1
+    )
+    return None if recorded is None else _counted(state, identifier, _text(recorded.payload["messageId"]))
+
+
+def _counted(state: RunState, identifier: str, message_id: str | None) -> dict[str, object]:
+    return {
+        "checkpoint_count": state.checkpoint_count + 1,
+        "commit_count": state.commit_count + 1,
+        "last_commit": {"commitId": identifier, "messageId": message_id},
+    }
 
 
 def _plan(run: Run, state: RunState, seat: Seat) -> _Plan:

@@ -15,7 +15,9 @@ from .call import Seat, dispatch
 from .checkpoint import round_over
 from .deps import Deps, Run, in_thread
 from .rounds import turn
-from .tool import CommitAsked, FileChange, LoopEnded
+from .tool import Answer, CommitAsked, FileChange, LoopEnded
+
+COMMIT = "workspace.commit"
 
 
 async def dispatch_tools(state: RunState, deps: Deps) -> Update:
@@ -34,7 +36,7 @@ async def dispatch_tools(state: RunState, deps: Deps) -> Update:
         match went.outcome:
             case FileChange():
                 return Update(Outcome.WROTE, {**spent, "call_index": index + 1})
-            case CommitAsked():
+            case CommitAsked() | Answer() if call.name == COMMIT:  # answered: recorded, but this state lacks it
                 run.cancel.check()
                 return Update(Outcome.COMMIT_ASKED, {**spent, "call_index": index})
             case LoopEnded():
