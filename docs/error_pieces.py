@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import treadle
 from pieces import NOTES
+
+import treadle
 from treadle.graph.errors import RunCancelled, ToolRefused, TreadleError
 from treadle.nodes.registry import KNOWN_TOOLS
 
@@ -42,10 +43,18 @@ def codes() -> list[str]:
 
 def _branch(kind: type[Exception], before: str, below: str) -> Iterator[str]:
     yield from _leaf(kind, before)
-    children = [each for each in kind.__subclasses__() if each.__module__.startswith("treadle.")]
-    for child in sorted(children, key=lambda each: (each.__module__ != TreadleError.__module__, each.__name__)):
-        last = child is sorted(children, key=lambda each: (each.__module__ != TreadleError.__module__, each.__name__))[-1]
+    children = sorted(filter(_is_ours, kind.__subclasses__()), key=_common_first)
+    for child in children:
+        last = child is children[-1]
         yield from _branch(child, f"{below}{'└── ' if last else '├── '}", f"{below}{'    ' if last else '│   '}")
+
+
+def _is_ours(kind: type[Exception]) -> bool:
+    return kind.__module__.startswith("treadle.")
+
+
+def _common_first(kind: type[Exception]) -> tuple[bool, str]:
+    return kind.__module__ != TreadleError.__module__, kind.__name__
 
 
 def _leaf(kind: type[Exception], before: str) -> Iterator[str]:

@@ -3,6 +3,8 @@
     python docs/make.py            bring the pages up to date
     python docs/make.py --check    name the pages that are not, and end with 1
 
+`--pages DIR` takes the pages of another folder.
+
 What is made stands between `<!-- made by docs/make.py: NAME -->` and `<!-- end -->`.
 """
 
@@ -20,7 +22,7 @@ import pieces
 from run_pieces import run_pieces
 
 FOLDER = Path(__file__).resolve().parent
-SCHEMA = FOLDER / "profile.schema.json"
+SCHEMA = "profile.schema.json"
 
 PIECES: dict[str, Callable[[], list[str]]] = {
     "transitions": pieces.transitions,
@@ -41,17 +43,19 @@ _MADE = re.compile(r"(<!-- made by docs/make\.py: ([a-z ]+) -->\n)(.*?)(<!-- end
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write into the pages what the code says.")
     parser.add_argument("--check", action="store_true", help="write nothing; end with 1 where a page is stale")
-    only_check: bool = parser.parse_args().check
-    stale = [(path, text) for path, text in made_pages() if not path.exists() or path.read_text("utf-8") != text]
+    parser.add_argument("--pages", type=Path, default=FOLDER, metavar="DIR", help="the folder of the pages")
+    arguments = parser.parse_args()
+    only_check: bool = arguments.check
+    stale = [(path, text) for path, text in made_pages(arguments.pages) if not _holds(path, text)]
     for path, text in stale:
-        print(f"{'stale' if only_check else 'written'}: docs/{path.name}")
+        print(f"{'stale' if only_check else 'written'}: {path.name}")
         if not only_check:
             path.write_text(text, "utf-8", newline="\n")
     if stale and only_check:
         raise SystemExit("run: python docs/make.py")
 
 
-def made_pages() -> list[tuple[Path, str]]:
+def made_pages(folder: Path) -> list[tuple[Path, str]]:
     """Every page with made parts as it should be; raises SystemExit for a part that no page or no function has."""
     ready = {name: make() for name, make in PIECES.items()} | asyncio.run(run_pieces())
     used: set[str] = set()
@@ -63,12 +67,16 @@ def made_pages() -> list[tuple[Path, str]]:
         used.add(name)
         return f"{match[1]}\n" + "\n".join(ready[name]) + f"\n\n{match[4]}"
 
-    pages = [(path, path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.md"))]
+    pages = [(path, path.read_text("utf-8")) for path in sorted(folder.glob("*.md"))]
     made = [(path, _MADE.sub(filled, text)) for path, text in pages if _MADE.search(text)]
     unused = ready.keys() - used
     if unused:
         raise SystemExit(f"no page shows: {', '.join(sorted(unused))}")
-    return [*made, (SCHEMA, json.dumps(pieces.profile_schema(), indent=2) + "\n")]
+    return [*made, (folder / SCHEMA, json.dumps(pieces.profile_schema(), indent=2) + "\n")]
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text("utf-8") == text
 
 
 if __name__ == "__main__":

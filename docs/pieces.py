@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from treadle.graph.events import EventType, level_of
-from treadle.graph.jsontext import Json
+from treadle.graph.jsontext import Json, is_list, is_object
 from treadle.graph.profile import default_writer
 from treadle.graph.profile_schema import Profile
 from treadle.graph.status import FOLLOWERS, RunStatus
@@ -30,7 +30,10 @@ def transitions() -> list[str]:
 
 def retry_transitions() -> list[str]:
     return _edges(
-        {inside(step): {outcome: inside(after) for outcome, after in row.items()} for step, row in RETRY_TRANSITIONS.items()}
+        {
+            inside(step): {outcome: inside(after) for outcome, after in row.items()}
+            for step, row in RETRY_TRANSITIONS.items()
+        }
     )
 
 
@@ -88,7 +91,7 @@ def check_payloads(seen: Mapping[str, Sequence[Json]]) -> None:
             raise SystemExit(f"{event}: the note says {note['payload']}, a run wrote {sorted(wrong[0])}")
 
 
-def _noted(group: str, members: Collection[str]) -> dict[str, Json]:
+def _noted(group: str, members: Iterable[str]) -> dict[str, Json]:
     notes: dict[str, Json] = NOTES[group]
     different = notes.keys() ^ {str(member) for member in members}
     if different:
@@ -145,7 +148,7 @@ def _object_in(given: Json, whole: Json) -> Json:
     """The schema of the object that a field holds, alone, in a list or by name; None where it holds none."""
     candidates = [given, given.get("items"), given.get("additionalProperties"), *given.get("anyOf", ())]
     for each in candidates:
-        if isinstance(each, dict) and "$ref" in each:
+        if is_object(each) and "$ref" in each:
             return whole["$defs"][each["$ref"].rpartition("/")[2]]
     return None
 
@@ -157,7 +160,7 @@ def _type(given: Json, whole: Json) -> str:
         return " or ".join(_code(json.dumps(each)) for each in given.get("enum") or [given["const"]])
     if given.get("type") == "array":
         return f"list of {_type(given['items'], whole)}"
-    if "additionalProperties" in given and given["additionalProperties"]:
+    if given.get("additionalProperties"):
         return f"object of {_type(given['additionalProperties'], whole)}"
     return "object" if "$ref" in given else str(given["type"])
 
@@ -171,9 +174,9 @@ def _default(required: bool, given: Json) -> str:
 
 def _untitled(schema: Json) -> Json:
     """Without the titles that only repeat the names."""
-    if isinstance(schema, list):
+    if is_list(schema):
         return [_untitled(each) for each in schema]
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return schema
     return {key: _untitled(each) for key, each in schema.items() if key != "title" or not isinstance(each, str)}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import sample_runs
 from pieces import check_payloads
+
 from treadle.graph.events import Event
 from treadle.graph.jsontext import Json, loads
 

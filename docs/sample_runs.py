@@ -16,6 +16,7 @@ from treadle.graph.ports import WireReply, WireRequest
 from treadle.graph.profile import default_writer
 from treadle.graph.status import RunStatus
 from treadle.host.chat_folder import ChatFolderHost
+from treadle.testkit.ports import NEW_YEAR, CountingIds
 from treadle.testkit.replies import Reply, call, calls, error, text
 
 RUN_ID = "run_sample"
@@ -24,7 +25,6 @@ WRITE = call("workspace_write_file", path="output/main.md", content="The lamp we
 COMMIT = call("workspace_commit")
 FINISH = call("workspace_finish")
 
-_DAWN = 1767225600.0  # 2026-01-01T00:00:00Z
 _TICK = 0.004
 
 
@@ -32,7 +32,7 @@ class TickingClock:
     """Each look at the time moves it by 4 ms, and a wait moves it at once, so that a run takes the same time always."""
 
     def __init__(self) -> None:
-        self._seconds = _DAWN
+        self._seconds = NEW_YEAR
 
     def now(self) -> float:
         self._seconds += _TICK
@@ -45,15 +45,6 @@ class TickingClock:
         self._seconds += seconds
 
 
-class CountedIds:
-    def __init__(self) -> None:
-        self._given = 0
-
-    def new(self) -> str:
-        self._given += 1
-        return f"{self._given:032x}"
-
-
 @dataclass(slots=True)
 class Stage:
     """A data root, a chat, and the answers that the model is going to give; an answer may be preceded by a deed."""
@@ -64,7 +55,7 @@ class Stage:
     presentation: str = "foreground"
     ends: RunStatus = RunStatus.COMPLETED
     clock: TickingClock = field(default_factory=TickingClock)
-    ids: CountedIds = field(default_factory=CountedIds)
+    ids: CountingIds = field(default_factory=CountingIds)
     engine: Engine = field(init=False)
 
     def __post_init__(self) -> None:
