@@ -10,24 +10,11 @@ from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
 from treadle.graph.profile import SEED_TOOLS, Profile, default_writer, parse_profile
 
-from .profiles import GONE, document
+from .profiles import DELEGATION_TOOLS, GONE, TARGET, allowed, document, refusal
 
-DELEGATION_TOOLS = (*SEED_TOOLS, "agent.list", "agent.delegate", "agent.await", "agent.handoff", "task.return")
 FINISHING = ["workspace.write_file", "workspace.finish"]
 DESCRIBED = "tools.toolDescriptions"
 ARTIFACT = {"id": "main", "path": "output/main.md", "kind": "markdown", "target": "messageBody"}
-
-
-def refusal(changes: dict[str, object], known_tools: tuple[str, ...] = SEED_TOOLS) -> tuple[str, object]:
-    with pytest.raises(InvalidInput) as caught:
-        parse_profile(document(changes), known_tools=known_tools)
-    path = caught.value.details["path"]
-    assert str(path) in caught.value.message
-    return caught.value.error_code, path
-
-
-def allowed(*more: str) -> list[str]:
-    return [*SEED_TOOLS, *more]
 
 
 def artifacts(*changes: dict[str, object]) -> list[dict[str, object]]:
@@ -246,70 +233,6 @@ DEEPER: list[tuple[dict[str, object], str, str]] = [
 @pytest.mark.parametrize(("changes", "code", "path"), DEEPER)
 def test_a_rule_between_fields_names_the_field_to_mend(changes: dict[str, object], code: str, path: str) -> None:
     assert refusal(changes) == (code, path)
-
-
-TARGET = {"callable": True, "allowAsSubagent": True}
-DELEGATION: list[tuple[dict[str, object], str, str]] = [
-    (
-        {"delegation": {"maxConcurrentInvocations": 0}},
-        "agent.profile_delegation_concurrency_invalid",
-        "$.delegation.maxConcurrentInvocations",
-    ),
-    (
-        {"delegation": {"maxInvocationsPerRun": 0}},
-        "agent.profile_delegation_run_budget_invalid",
-        "$.delegation.maxInvocationsPerRun",
-    ),
-    (
-        {"delegation": {"resultBudgetTokens": 0}},
-        "agent.profile_delegation_result_budget_invalid",
-        "$.delegation.resultBudgetTokens",
-    ),
-    ({"delegation": {"maxHandoffDepth": 0}}, "agent.profile_handoff_depth_invalid", "$.delegation.maxHandoffDepth"),
-    ({"delegation": {"maxHandoffDepth": "8"}}, "agent.profile_handoff_depth_invalid", "$.delegation.maxHandoffDepth"),
-    ({"delegation": {"allowedCallers": []}}, "agent.profile_delegation_callers_empty", "$.delegation.allowedCallers"),
-    (
-        {"delegation": {"allowedCallers": ["*", "No"]}},
-        "agent.profile_id_invalid",
-        "$.delegation.allowedCallers[1]",
-    ),
-    ({"delegation": {"allowedCallers": [" "]}}, "agent.profile_id_empty", "$.delegation.allowedCallers[0]"),
-    (
-        {"delegation": {"descriptionForAgents": " "}},
-        "agent.profile_delegation_description_empty",
-        "$.delegation.descriptionForAgents",
-    ),
-    (
-        {"delegation": {"allowAsHandoffTarget": True}},
-        "agent.profile_delegation_callable_required",
-        "$.delegation.callable",
-    ),
-    ({"delegation": {"callable": True}}, "agent.profile_delegation_target_mode_required", "$.delegation.callable"),
-    ({"tools.allow": allowed("agent.list")}, "agent.profile_agent_list_requires_delegation", "$.delegation"),
-    ({"tools.allow": allowed("agent.delegate")}, "agent.profile_agent_delegate_requires_delegation", "$.delegation"),
-    (
-        {"tools.allow": allowed("agent.await"), "delegation": {"canHandoff": True}},
-        "agent.profile_agent_delegate_requires_delegation",
-        "$.delegation",
-    ),
-    ({"tools.allow": allowed("agent.handoff")}, "agent.profile_agent_handoff_requires_handoff", "$.delegation"),
-    ({"tools.allow": allowed("task.return")}, "agent.profile_task_return_runtime_only", "$.tools.allow"),
-    (
-        {"run.directRunnable": False, "delegation": TARGET},
-        "agent.profile_subagent_only_background_required",
-        "$.run.presentation",
-    ),
-    (
-        {"run.directRunnable": False, "run.presentation": "background"},
-        "agent.profile_direct_runnable_disabled_requires_delegation_target",
-        "$.run.directRunnable",
-    ),
-]
-
-
-@pytest.mark.parametrize(("changes", "code", "path"), DELEGATION)
-def test_a_delegation_rule_is_kept(changes: dict[str, object], code: str, path: str) -> None:
-    assert refusal(changes, DELEGATION_TOOLS) == (code, path)
 
 
 @pytest.mark.parametrize(
