@@ -167,8 +167,9 @@ def part_json(part: Part) -> Json:
             return {"type": "toolResult", "result": result.to_json()}
         case MediaPart(mime_type, value):
             return {"type": "media", "mimeType": mime_type, "value": value}
-        case NativePart(provider, value):
-            return {"type": "native", "provider": provider, "sha256": sha256_bytes(value), "bytes": len(value)}
+        case NativePart(provider, value, origin):
+            digest = sha256_bytes(value)
+            return {"type": "native", "provider": provider, "origin": origin, "sha256": digest, "bytes": len(value)}
 
 
 @dataclass(frozen=True, slots=True)

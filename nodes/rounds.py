@@ -44,7 +44,8 @@ def stored_turn(run: Run, round_number: int) -> Turn:
     except (KeyError, TypeError) as error:
         raise InvalidData(f"{path} is not a model response: {error}") from error
     body = run.folder.read(body_path(round_number))
-    return Turn(run.gateway.decode_stored(run.connection, body, registry.specs(), sha256=sha256), born)
+    answer = run.gateway.decode_stored(run.connection, body, registry.specs(), sha256=sha256, origin=origin)
+    return Turn(answer, born)
 
 
 def result_path(run: Run, round_number: int, call_id: str) -> str:

@@ -1,0 +1,1 @@
+"""Faults from the field, each a JSON file: given, run for real, and compared with what is expected."""
