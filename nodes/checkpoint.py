@@ -62,6 +62,8 @@ def _changes(run: Run, state: RunState, call: ToolCall, number: int) -> list[Cha
     if call.name == "workspace.apply_patch":
         event, reason = EventType.WORKSPACE_PATCH_APPLIED, "tool_workspace_patch"
         statuses: list[Change] = [Enter(RunStatus.APPLYING_WORKSPACE_PATCH, unless=(event, told))]
+        if run.folder.told is RunStatus.CREATING_CHECKPOINT:
+            statuses.clear()  # a crash came after both
     else:
         event, reason = EventType.WORKSPACE_FILE_WRITTEN, "tool_workspace_write"
         statuses = []

@@ -7,8 +7,8 @@ its result. An event that the journal already has is not written again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,6 +92,8 @@ class RunFolder:
         self.epoch = epoch
         self.resumed = False
         """True from a resume to the first status after it, which may follow any."""
+        self.told: RunStatus | None = None
+        """After a resume: the status that was the journal's last word, so that entering it is not told again."""
         self._store = store
         self._clock = clock
         self._renewed = clock.monotonic()
@@ -160,12 +162,10 @@ class RunFolder:
             self.record = at_status(self.record, status, self._clock.now())
             self._store.save(self.record)
 
-    @contextmanager
-    def _guarded(self) -> Generator[None]:
+    def _guarded(self) -> AbstractContextManager[object]:
         if self._closed:
             raise LeaseLost(f"run {self.record.id} is not driven from here any more")
-        with self.database.guarded(self.epoch):
-            yield
+        return self.database.guarded(self.epoch)
 
     def _make(self, change: Change, pending: list[Entry], durable: bool) -> None:
         match change:
@@ -186,16 +186,15 @@ class RunFolder:
             return
         if self.record.status.is_terminal:
             return  # the end absorbs: a step that is walked again changes nothing
-        if self.resumed and self.record.status is change.status:
-            self.resumed = False
-            return
-        if not follow(self.record.status, change.status, resumed=self.resumed):
+        told, self.told = self.told, None
+        if told is not change.status and not follow(self.record.status, change.status, resumed=self.resumed):
             return
         self.resumed = False
         self.record = at_status(self.record, change.status, self._clock.now())
         if not change.status.is_terminal:
             self._store.save(self.record)
-        pending.append(Entry(EventType.STATUS_CHANGED, {"status": str(change.status)}, None))
+        if told is not change.status:
+            pending.append(Entry(EventType.STATUS_CHANGED, {"status": str(change.status)}, None))
 
     def _put(self, path: str, data: bytes) -> None:
         try:

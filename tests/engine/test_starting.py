@@ -65,7 +65,9 @@ async def test_a_refused_start_leaves_nothing_on_disk(stage: Stage, code: str, c
     before = stage.chat.read_bytes()
     async with stage.show(words.WRITE) as show:
         with pytest.raises((InvalidInput, NotFound)) as refused:
-            await show.engine.start_run_with_prompt_snapshot(stage.request(**{"promptSnapshot": snapshot(HERE)} | change))
+            await show.engine.start_run_with_prompt_snapshot(
+                stage.request(**{"promptSnapshot": snapshot(HERE)} | change)
+            )
         asked = len(show.model.requests)
 
     assert refused.value.error_code == code

@@ -48,7 +48,7 @@ class ByRound(Script):
         self.requests.append(request)
         body = loads(request.body)
         check(body, Rules())
-        round_number = 1 + sum(message["role"] == "assistant" for message in body["messages"])
+        round_number = 1 + sum("tool_calls" in message for message in body["messages"])
         step = self._steps[round_number - 1]
         reply = step if isinstance(step, Reply) else await step()
         return WireReply(reply.status, reply.headers, reply.body)

@@ -58,16 +58,22 @@ class Played:
 
 
 class Stage:
-    def __init__(self, folder: Path, *, sleepers_wait: bool = False) -> None:
+    def __init__(self, folder: Path, *, sleepers_wait: bool = False, found: bool = False) -> None:
         self.wires = Wires()
         self.clock = WiredClock(self.wires, sleepers_wait=sleepers_wait)
         self.ids = CountingIds()
         self.disk = FaultyDisk(WiredDisk(self.wires))
         self.root = folder / "data"
-        self.chat = write_chat(folder / "chats", GREETING, QUESTION)
-        self.host = ChatFolderHost(folder / "chats", clock=self.clock, disk=self.disk)
+        chats = folder / "chats"
+        self.chat = chats / "Wren" / "tea.jsonl" if found else write_chat(chats, GREETING, QUESTION)
+        self.host = ChatFolderHost(chats, clock=self.clock, disk=self.disk)
         self.edges: dict[str, list[Edge]] = {}
         self.requests = 0
+
+    @classmethod
+    def found(cls, folder: Path) -> Stage:
+        """A stage that another process has played on."""
+        return cls(folder, found=True)
 
     async def play(self, *steps: Step, over_http: bool = False, **request: Json) -> Played:
         """A run from start to end, left alone."""

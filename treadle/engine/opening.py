@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from ..graph.errors import InvalidData, TreadleError
 from ..graph.events import Event, EventType
 from ..graph.jsontext import Json
 from ..graph.messages import tool_result
 from ..graph.ports import Ask
+from ..graph.status import RunStatus
 from ..nodes import equipment
 from ..nodes.deps import Equipment, Run
 from ..storage.checkpoints import CheckpointStore
@@ -21,6 +23,8 @@ from .services import Services
 
 AskFor = Callable[[Run], Ask]
 """How a run waits for answers from outside."""
+
+_ABOUT_RESUMES = frozenset({EventType.RUN_RESUMED, EventType.JOURNAL_TAIL_REPAIRED})
 
 
 def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
@@ -81,10 +85,16 @@ def _replay(run: Run, events: Iterable[Event]) -> None:
     touched = ""
     arguments: dict[tuple[int, str], str] = {}
     before: dict[tuple[int, str], str | None] = {}
+    statuses, last = [RunStatus.CREATED], ""
     for event in events:
         run.folder.ledger.add((event,))
         told: Json = event.payload
+        last = last if event.type in _ABOUT_RESUMES else event.type
         match event.type:
+            case EventType.STATUS_CHANGED:
+                statuses.append(RunStatus(told["status"]))
+            case EventType.RUN_CANCEL_REQUESTED:
+                run.cancel.raise_()
             case EventType.TOOL_CALL_REQUESTED:
                 run.first_rounds.setdefault(told["callId"], told["round"])
                 arguments[told["round"], told["callId"]] = told["argumentsRef"]
@@ -105,6 +115,15 @@ def _replay(run: Run, events: Iterable[Event]) -> None:
                 run.commits.append((told["commitId"], told["messageId"]))
             case _:
                 pass
+    if not run.folder.record.status.is_terminal:
+        _stand_where_the_journal_stands(run.folder, statuses, last)
+
+
+def _stand_where_the_journal_stands(folder: RunFolder, statuses: list[RunStatus], last: str) -> None:
+    """The record is saved before its event is written, so after a crash it may be one status ahead."""
+    reached = next(status for status in reversed(statuses) if not status.is_terminal)
+    folder.record = replace(folder.record, status=reached)
+    folder.told = statuses[-1] if last == EventType.STATUS_CHANGED else None
 
 
 def _effect(started: dict[str, Json]) -> dict[str, Json]:

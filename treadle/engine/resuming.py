@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..graph.errors import TreadleError
 from ..graph.events import TERMINAL_EVENTS, Event, EventType
 from ..graph.state import RunState
 from ..graph.status import RunStatus
@@ -28,7 +29,11 @@ async def resume(services: Services, driving: Driving, ask_for: AskFor, record: 
     run = await in_thread(lambda: open_run(services, record, ask_for))
     if await in_thread(lambda: _ended_already(run)):
         return run.folder.record
-    return await _go_on(driving, run)
+    try:
+        return await _go_on(driving, run)
+    except TreadleError:
+        await in_thread(run.folder.close)
+        raise
 
 
 async def _go_on(driving: Driving, run: Run) -> RunRecord:
@@ -37,8 +42,6 @@ async def _go_on(driving: Driving, run: Run) -> RunRecord:
     told = {"fromSeq": folder.journal.last_seq, "epoch": folder.epoch}
     folder.resumed = True
     await run.record(created(folder.record), Log(EventType.RUN_RESUMED, told))
-    if folder.record.status is RunStatus.CANCELLING:
-        run.cancel.raise_()
     driving.begin(run, None if state is not None else RunState(run_id=run.id))
     return folder.record
 
