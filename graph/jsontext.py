@@ -53,8 +53,8 @@ def dumps(value: Json, *, pretty: bool = False) -> bytes:
         written = orjson.dumps(value, option=orjson.OPT_INDENT_2 if pretty else 0)
     except TypeError:
         return _dumps_escaped(value, pretty=pretty)
-    if b"null" in written:
-        _refuse_nonfinite(value)  # orjson writes NaN as null
+    if b"null" in written and orjson.loads(written) != value:  # orjson writes NaN as null; tuples are unlike lists too
+        _refuse_nonfinite(value)
     return written
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ..graph.errors import ModelFailed, RunCancelled, TreadleError
 from ..graph.events import EventType, Level
 from ..graph.jsontext import Json
@@ -18,19 +20,23 @@ from .rounds import stored_turn
 
 NARRATION_CHARS = 280
 
+Opening = Callable[[], Sequence[Change]]
+"""Brings the transcript up to date and gives what is to be recorded before the attempt's start; blocking."""
 
-async def attempt(state: RunState, deps: Deps, *opening: Change) -> Update:
-    """Make attempt `state.attempt` of round `state.round`; `opening` is recorded in the same hop as its start.
+
+async def attempt(state: RunState, deps: Deps, opening: Opening) -> Update:
+    """Make attempt `state.attempt` of round `state.round`; what `opening` gives is recorded in the hop of its start.
 
     An answer that is stored already is not paid for again.
     """
     run = deps.run
     if run.folder.ledger.find(EventType.MODEL_RESPONSE_STORED, round=state.round) is not None:
-        turn = await in_thread(lambda: stored_turn(run, state.round))
+        turn = await in_thread(lambda: _stored_turn(run, state.round, opening))
         await run.record(Log(EventType.MODEL_COMPLETED, _completed(state.round, turn.answer)))
         return await _answered(state, run, turn)
     started = {"round": state.round, "attempt": state.attempt, "maxRetries": run.profile.max_retries}
-    await run.record(*opening, Log(EventType.MODEL_CALL_ATTEMPT_STARTED, started))
+    begun = Log(EventType.MODEL_CALL_ATTEMPT_STARTED, started)
+    await in_thread(lambda: run.folder.apply(*opening(), begun))
     try:
         request = run.gateway.build(run.connection, run.settings, run.conversation.fragments, run.specs)
         exchange = await run.cancel.guard(run.gateway.generate(run.connection, request, registry.specs()))
@@ -48,6 +54,11 @@ async def attempt(state: RunState, deps: Deps, *opening: Change) -> Update:
     run.cancel.check()
     await run.record(*_stored(state, exchange.response, exchange.body, exchange.provider_state))
     return await _answered(state, run, Turn(exchange.response, exchange.native))
+
+
+def _stored_turn(run: Run, round_number: int, opening: Opening) -> Turn:
+    opening()  # its events are told already; the rounds before must be closed all the same
+    return stored_turn(run, round_number)
 
 
 async def _answered(state: RunState, run: Run, turn: Turn) -> Update:

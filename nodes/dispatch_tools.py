@@ -14,7 +14,7 @@ from ..storage.folder import Log
 from .call import Seat, dispatch
 from .checkpoint import round_over
 from .deps import Deps, Run, in_thread
-from .rounds import turn
+from .rounds import held_turn, stored_turn
 from .tool import Answer, CommitAsked, FileChange, LoopEnded
 
 COMMIT = "workspace.commit"
@@ -22,7 +22,10 @@ COMMIT = "workspace.commit"
 
 async def dispatch_tools(state: RunState, deps: Deps) -> Update:
     run = deps.run
-    answer = await in_thread(lambda: turn(run, state.round).answer)
+    told = held_turn(run, state.round)
+    if told is None:
+        told = await in_thread(lambda: stored_turn(run, state.round))
+    answer = told.answer
     calls = answer.tool_calls
     index, made, per_tool = state.call_index, state.calls_made, dict(state.calls_per_tool)
     while index < len(calls):

@@ -7,9 +7,9 @@ from dataclasses import replace
 from ..graph.events import EventType
 from ..graph.state import RunState, Update
 from ..graph.table import Outcome
-from ..storage.folder import Log
+from ..storage.folder import Change, Log
 from .attempt import attempt
-from .deps import Deps, in_thread
+from .deps import Deps, Run
 from .rounds import close_rounds
 
 
@@ -25,10 +25,13 @@ async def backoff(state: RunState, deps: Deps) -> Update:
 async def try_again(state: RunState, deps: Deps) -> Update:
     run = deps.run
     run.cancel.check()
-    if run.conversation.closed_rounds < state.round - 1:
-        await in_thread(lambda: close_rounds(run, state.round - 1))
-        run.cancel.check()
-    return await attempt(replace(state, attempt=state.attempt + 1), deps)
+    return await attempt(replace(state, attempt=state.attempt + 1), deps, lambda: _opening(run, state.round))
+
+
+def _opening(run: Run, round_number: int) -> list[Change]:
+    close_rounds(run, round_number - 1)
+    run.cancel.check()
+    return []
 
 
 async def _wait(deps: Deps, milliseconds: int) -> None:

@@ -23,12 +23,15 @@ from .prompt import drift_reminder
 _HYDRATED_TOOLS = frozenset({"workspace.write_file", "workspace.apply_patch"})
 
 
+def held_turn(run: Run, round_number: int) -> Turn | None:
+    """The answer of a round that is under way; None where memory lacks it. It does not block."""
+    conversation = run.conversation
+    return conversation.turn if conversation.closed_rounds == round_number - 1 else None
+
+
 def turn(run: Run, round_number: int) -> Turn:
     """The answer of a round: from memory while it is under way, else from the stored body."""
-    conversation = run.conversation
-    if conversation.turn is not None and conversation.closed_rounds == round_number - 1:
-        return conversation.turn
-    return stored_turn(run, round_number)
+    return held_turn(run, round_number) or stored_turn(run, round_number)
 
 
 def stored_turn(run: Run, round_number: int) -> Turn:

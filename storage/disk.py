@@ -83,16 +83,17 @@ class RealDisk:
             os.close(descriptor)
 
     def replace(self, path: Path, data: bytes, *, durable: bool = False) -> None:
-        temporary = path.with_name(_temporary_name(path.name))
+        target = str(path)  # texts from here on: this is the hottest path, and a Path costs as much as a system call
+        temporary = target[: -len(path.name)] + _temporary_name(path.name)
         try:
             _write_new(temporary, data, durable=durable, mode=_mode_of(path))
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
             _write_new(temporary, data, durable=durable)
         try:
-            temporary.replace(path)
+            os.replace(temporary, target)  # noqa: PTH105
         except OSError:
-            temporary.unlink(missing_ok=True)
+            Path(temporary).unlink(missing_ok=True)
             raise
         if durable:
             _sync_folder(path.parent)
@@ -156,16 +157,16 @@ def _mode_of(path: Path) -> int:
         return _NEW_MODE
 
 
-def _write_new(path: Path, data: bytes, *, durable: bool, mode: int = _NEW_MODE) -> None:
+def _write_new(path: str, data: bytes, *, durable: bool, mode: int = _NEW_MODE) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         if mode != _NEW_MODE:
-            path.chmod(mode)  # what the umask took away
+            Path(path).chmod(mode)  # what the umask took away
         _write_all(descriptor, data)
         if durable:
             os.fsync(descriptor)
     except OSError:
-        path.unlink(missing_ok=True)
+        Path(path).unlink(missing_ok=True)
         raise
     finally:
         os.close(descriptor)

@@ -161,7 +161,7 @@ class Journal:
         return events
 
     def _event(self, entry: Entry, seq: int, now: str) -> Event:
-        level = entry.level or _level(entry.type)
+        level = entry.level or _LEVELS.get(entry.type, Level.INFO)
         return Event(seq, f"evt_{self._ids.new()}", self._run_id, now, str(level), str(entry.type), entry.payload)
 
     def _repairs(self) -> list[Entry]:
@@ -216,11 +216,8 @@ def _read(path: Path, disk: Disk) -> bytes:
         raise storage_failed(error, "reading the journal") from error
 
 
-def _level(event_type: EventType | str) -> Level:
-    try:
-        return level_of(EventType(event_type))
-    except ValueError:
-        return Level.INFO
+_LEVELS: dict[str, Level] = {each: level_of(each) for each in EventType}
+"""A type that is not in the vocabulary is information."""
 
 
 def _append_failed(error: OSError) -> JournalAppendFailed:

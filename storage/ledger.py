@@ -66,4 +66,8 @@ def key_of(event_type: str, payload: Json) -> Key | None:
     if event_type in _REPEATABLE:
         return None
     held: dict[str, Json] = payload if is_object(payload) else {}
-    return (str(event_type), *(held.get(name) for name in _PARTS))
+    got = held.get
+    return (  # as `_PARTS` has them; written out, since every event's way leads through here
+        str(event_type), got("round"), got("callId"), got("attempt"), got("nextAttempt"), got("commitId"),
+        got("checkpointId"), got("updateId"), got("commitCount"),
+    )  # fmt: skip

@@ -92,16 +92,16 @@ class RunStore:
         self._disk = disk
 
     def folder(self, record: RunRecord) -> Path:
-        return self.chat_folder(record.workspace_id) / "runs" / record.id
+        return self.root / f"chats/{record.workspace_id}/runs/{record.id}"
 
     def chat_folder(self, workspace: WorkspaceId) -> Path:
-        return self.root / "chats" / workspace
+        return self.root / f"chats/{workspace}"
 
     def save(self, record: RunRecord) -> None:
         """`run.json`, then the index copy."""
         data = dumps(record.to_json(), pretty=True)
         try:
-            self._disk.replace(self.folder(record) / "run.json", data)
+            self._disk.replace(self.root / f"chats/{record.workspace_id}/runs/{record.id}/run.json", data)
             self._disk.replace(self._index(record.id), data)
         except OSError as error:
             raise storage_failed(error, f"saving the record of run {record.id}") from error
@@ -125,7 +125,7 @@ class RunStore:
         yield from sorted(records, key=lambda record: (record.created_at, record.id), reverse=True)
 
     def _index(self, run_id: RunId) -> Path:
-        return self.root / "index" / "runs" / f"{run_id}.json"
+        return self.root / f"index/runs/{run_id}.json"
 
     def _read(self, path: Path) -> RunRecord | None:
         try:
@@ -144,8 +144,7 @@ def at_status(record: RunRecord, status: RunStatus, now: float) -> RunRecord:
 
 def timestamp(seconds: float) -> str:
     """RFC 3339 UTC with three digits of a second."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def response_path(round_number: int) -> str:
