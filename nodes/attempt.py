@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..gateway.gateway import provider_state
 from ..graph.errors import ModelFailed, RunCancelled, TreadleError
 from ..graph.events import EventType, Level
 from ..graph.jsontext import Json
@@ -32,7 +33,7 @@ async def attempt(state: RunState, deps: Deps, opening: Opening) -> Update:
     run = deps.run
     if run.folder.ledger.find(EventType.MODEL_RESPONSE_STORED, round=state.round) is not None:
         turn = await in_thread(lambda: _stored_turn(run, state.round, opening))
-        await run.record(Log(EventType.MODEL_COMPLETED, _completed(state.round, turn.answer)))
+        await run.record(*_told(state.round, turn.answer, provider_state(run.connection, turn.answer)))
         return await _answered(state, run, turn)
     started = {"round": state.round, "attempt": state.attempt, "maxRetries": run.profile.max_retries}
     begun = Log(EventType.MODEL_CALL_ATTEMPT_STARTED, started)
@@ -116,7 +117,7 @@ def _failed(started: dict[str, Json], message: str, *, retryable: bool, will_ret
     return Log(EventType.MODEL_CALL_ATTEMPT_FAILED, payload, Level.WARN if will_retry else Level.ERROR)
 
 
-def _stored(state: RunState, answer: ModelResponse, body: bytes, provider_state: dict[str, Json]) -> list[Change]:
+def _stored(state: RunState, answer: ModelResponse, body: bytes, told: dict[str, Json]) -> list[Change]:
     path = response_path(state.round)
     document = {
         "round": state.round,
@@ -134,8 +135,14 @@ def _stored(state: RunState, answer: ModelResponse, body: bytes, provider_state:
         Put(body_path(state.round), body),
         Put(path, pretty(document)),
         Log(EventType.MODEL_RESPONSE_STORED, stored),
-        Log(EventType.PROVIDER_STATE_UPDATED, {"round": state.round, "providerState": provider_state}),
-        Log(EventType.MODEL_COMPLETED, _completed(state.round, answer)),
+        *_told(state.round, answer, told),
+    ]
+
+
+def _told(round_number: int, answer: ModelResponse, state: dict[str, Json]) -> list[Change]:
+    return [
+        Log(EventType.PROVIDER_STATE_UPDATED, {"round": round_number, "providerState": state}),
+        Log(EventType.MODEL_COMPLETED, _completed(round_number, answer)),
     ]
 
 

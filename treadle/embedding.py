@@ -2,12 +2,11 @@
 
 Input is a `RunState`'s `start` (the start request as JSON) or the `run_id` of a run that is to go on; the output is the
 state that the run ended in. Where no chat host is given, a commit interrupts the graph with its request as payload,
-and `Command(resume={"messageId": …})` or `{"error": …}` is the answer.
+and `Command(resume={"messageId": …})` or `{"error": …}` is the answer. The later question, whether the message has
+learned its persistent state, is answered by `True` (LangGraph takes an empty dict for no answer at all) or an error.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from langgraph.types import interrupt
 
@@ -16,7 +15,8 @@ from .engine.opening import open_run
 from .engine.services import Services
 from .engine.starting import attach_or_begin
 from .graph.build import Builder, Transition, build
-from .graph.jsontext import Json
+from .graph.errors import InvalidInput
+from .graph.jsontext import Json, is_object
 from .graph.ports import Ask, AskKind
 from .graph.state import RunState
 from .nodes.deps import Deps, Run, in_thread
@@ -71,7 +71,16 @@ class _GraphHouse:
         async def ask(kind: AskKind, payload: dict[str, Json]) -> dict[str, Json]:
             if self._services.host is not None and kind != "approval":
                 return await answered_by(self._services.host, run, kind, payload)
-            answer: Any = interrupt({"kind": kind, **payload})
-            return dict(answer)
+            return _answer(interrupt({"kind": kind, **payload}))
 
         return ask
+
+
+def _answer(given: Json) -> dict[str, Json]:
+    if given is True:
+        return {}
+    if not is_object(given):
+        raise InvalidInput(
+            f"the answer to an interrupt is an object {{messageId}} or {{error}}, or true, not {given!r}"
+        )
+    return given

@@ -16,7 +16,7 @@ from treadle.testkit.simulators.chat_completions import ChatCompletionsServer
 from ..scenarios import words
 from ..scenarios.hosts import SlowHost, never
 from ..scenarios.script import Script
-from ..scenarios.stage import RUN, Show, Stage
+from ..scenarios.stage import RUN, Stage
 
 
 async def test_several_engines_work_in_one_process(tmp_path: Path) -> None:
@@ -163,22 +163,15 @@ async def test_a_cancel_closes_the_connection_to_the_model(stage: Stage) -> None
                 await asyncio.sleep(0.005)
 
 
-class Bug:
+class Bug(Script):
     """A transport with a fault in its own code."""
 
     async def send(self, request: WireRequest) -> WireReply:
         return WireReply(1 // 0, {}, request.body)
 
-    async def close(self) -> None:
-        """There is nothing to close."""
-
 
 async def test_a_fault_in_somebodys_code_ends_the_run_and_whoever_follows_it_is_told(stage: Stage) -> None:
-    async with stage.engine(host=stage.host) as template:
-        services = template.services
-    async with type(template)(
-        stage.root, stage.host, transport=Bug(), clock=services.clock, ids=services.ids, disk=services.disk
-    ) as engine:
+    async with stage.engine(Bug(), stage.host) as engine:
         await engine.start_run_with_prompt_snapshot(stage.request())
         async with asyncio.timeout(20):
             told = [event async for event in engine.subscribe(RUN)]
@@ -190,19 +183,11 @@ async def test_a_fault_in_somebodys_code_ends_the_run_and_whoever_follows_it_is_
     assert "ZeroDivisionError" in told[-1].payload["message"]
 
 
-class BuggyHost(SlowHost):
-    """A host with a fault in its own code."""
-
-    def __init__(self, stage: Stage) -> None:
-        super().__init__(stage.host, commit=_fault)
-
-
-async def _fault() -> None:
-    raise KeyError("a fault")
-
-
 async def test_a_fault_in_a_host_ends_the_run_too(stage: Stage) -> None:
-    async with stage.show(words.WRITE, words.COMMIT_AND_FINISH, host=BuggyHost(stage)) as show:
+    async def fault() -> None:
+        raise KeyError("a fault")
+
+    async with stage.show(words.WRITE, words.COMMIT, host=SlowHost(stage.host, commit=fault)) as show:
         await show.start()
         async with asyncio.timeout(20):
             told = [event async for event in show.engine.subscribe(RUN)]
@@ -229,70 +214,7 @@ async def test_the_edges_of_a_run_that_ended_are_no_longer_told(stage: Stage) ->
         assert [edge async for edge in show.engine.transitions(RUN)] == []
 
 
-async def _asked_for_a_commit(stage: Stage, show: Show) -> str:
-    await show.start()
-    event = await show.until("chat_commit_requested")
-    commit_id: str = event.payload["commitId"]
-    return commit_id
-
-
-async def test_a_commit_is_resolved_once_by_the_run_it_belongs_to(stage: Stage) -> None:
-    async with stage.show(words.WRITE, words.COMMIT, never, remote=True) as show:
-        commit_id = await _asked_for_a_commit(stage, show)
-        await show.start(runId="run_2", presentation="background")
-        refusals = [
-            await _refusal(show, RUN, " "),
-            await _refusal(show, "", commit_id),
-            await _refusal(show, RUN, "commit_x"),
-            await _refusal(show, "run_2", commit_id),
-        ]
-        await show.engine.resolve_agent_chat_commit(RUN, commit_id, message_id="2")
-        await show.until("chat_commit_completed")
-        refusals.append(await _refusal(show, RUN, commit_id))
-
-    assert refusals == [
-        "agent.chat_commit_resolve_invalid",
-        "agent.chat_commit_resolve_invalid",
-        "agent.chat_commit_not_pending",
-        "agent.chat_commit_run_mismatch",
-        "agent.chat_commit_not_pending",
-    ]
-
-
-async def test_a_host_that_answers_after_the_cancel_is_told_that_nobody_waits(stage: Stage) -> None:
-    async with stage.show(words.WRITE, words.COMMIT, remote=True) as show:
-        commit_id = await _asked_for_a_commit(stage, show)
-        await show.engine.cancel(RUN)
-        await show.engine.wait(RUN)
-        refusal = await _refusal(show, RUN, commit_id)
-        played = await show.end()
-
-    assert refusal == "agent.chat_commit_not_pending"
-    assert played.types[-1] == "run_cancelled"
-
-
-async def test_a_remote_host_may_refuse(stage: Stage) -> None:
-    async with stage.show(words.WRITE, words.COMMIT, remote=True) as show:
-        commit_id = await _asked_for_a_commit(stage, show)
-        await show.engine.resolve_agent_chat_commit(RUN, commit_id, error=" the chat is locked ")
-        played = await show.end()
-
-    failed = next(event for event in played.events if event.type == "chat_commit_failed")
-    assert failed.payload["message"] == "the chat is locked"
-    assert played.events[-1].payload["code"] == "agent.chat_commit_failed"
-
-
-async def _refusal(show: Show, run_id: str, commit_id: str) -> str:
-    with pytest.raises(TreadleError) as refused:
-        await show.engine.resolve_agent_chat_commit(run_id, commit_id, message_id="2")
-    return refused.value.error_code
-
-
 async def test_waiting_for_a_run_that_is_not_there_says_so(stage: Stage) -> None:
     async with stage.show() as show:
         with pytest.raises(NotFound):
             await show.engine.wait("run_x")
-
-
-def test_a_script_is_a_transport() -> None:
-    assert Script(words.WRITE).base_url.startswith("http")

@@ -13,7 +13,7 @@ from treadle.graph.events import TERMINAL_EVENTS
 from treadle.graph.status import FOLLOWERS, RunStatus
 from treadle.graph.table import Edge, Outcome, Step, edges
 
-from .catalogue import SCENARIOS
+from .catalogue import HAPPY_PATH, SCENARIOS
 from .flow import edge_line, flow
 from .stage import Played, Stage
 
@@ -26,21 +26,6 @@ NOT_YET_TAKEN = {
     Edge(Step.AWAIT_APPROVAL, Outcome.CANCELLED, Step.FINISH),
 }
 """No tool asks for approval yet."""
-
-SPELLED_OUT = """
-run_created profile_resolved generation_intent_recorded status_changed workspace_initialized
-persistent_projection_initialized status_changed context_assembled status_changed model_request_created
-model_call_attempt_started model_response_stored provider_state_updated model_completed tool_call_requested
-status_changed tool_call_started tool_result_stored tool_call_completed status_changed
-workspace_file_written checkpoint_created context_tool_result_hydrated status_changed model_request_created
-model_call_attempt_started model_response_stored provider_state_updated model_completed tool_call_requested
-status_changed tool_call_started chat_commit_started status_changed checkpoint_created
-status_changed chat_commit_requested status_changed chat_commit_completed tool_result_stored
-tool_call_completed chat_commit_recorded tool_call_requested status_changed tool_call_started
-tool_result_stored tool_call_completed agent_loop_finished status_changed persistent_changes_committed
-persistent_state_metadata_update_requested persistent_state_metadata_updated status_changed run_completed
-"""
-HAPPY_PATH = SPELLED_OUT.split()
 
 
 @pytest.fixture(scope="session")
