@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -121,6 +121,15 @@ def object_bytes(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 def array_bytes(fragments: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(fragments) + b"]"
+
+
+def spliced(head: bytes, fragments: Sequence[bytes], tail: bytes) -> bytes:
+    """`head`, the fragments with commas between them, `tail`: one copy in all, however long the fragments are."""
+    if not fragments:
+        return head + tail
+    parts = [head + fragments[0], *fragments[1:]]
+    parts[-1] += tail
+    return b",".join(parts)
 
 
 def to_text(data: bytes) -> str:

@@ -27,7 +27,7 @@ from ..connection import Connection
 from ..native_chat import body_without_reasoning, empty_content, refuses_reasoning, replayed
 from ..schema import SchemaRules, render_tools
 from ..settings import chat_settings, thinks, wire_tool_choice
-from ..wire import Body, array_bytes, elements, member, object_bytes, to_bytes, to_text
+from ..wire import Body, array_bytes, elements, member, object_bytes, spliced, to_bytes, to_text
 
 NAME = "openai_compatible"
 
@@ -72,14 +72,15 @@ def encode(
         settings.pop(key, None)
     pairs = [(b"model", dumps(connection.model)), (b"stream", b"false")]
     pairs += [(dumps(key)[1:-1], dumps(value)) for key, value in settings.items() if value is not None]
-    pairs.append((b"messages", array_bytes(fragments)))
+    after: list[tuple[bytes, bytes]] = []
     if tools:
         rules = SchemaRules(drops_empty_required=connection.dialect.drops_empty_required)
         choice = wire_tool_choice(tool_choice, tools)
         if choice not in ("auto", "none") and thinks(connection, settings):
             choice = "auto"  # such hosts answer 400 to a forced choice while they think
-        pairs += [(b"tools", dumps(render_tools(tools, rules))), (b"tool_choice", dumps(choice))]
-    return object_bytes(pairs)
+        after = [(b"tools", dumps(render_tools(tools, rules))), (b"tool_choice", dumps(choice))]
+    head = object_bytes(pairs).removesuffix(b"}") + b',"messages":['
+    return spliced(head, fragments, b"]," + object_bytes(after).removeprefix(b"{") if after else b"]}")
 
 
 def error_in(body: Body) -> Json:

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.gateway.wire import Unreadable, elements, member, members, object_bytes, object_text, read, value_of
+from treadle.gateway.wire import (
+    Unreadable,
+    elements,
+    member,
+    members,
+    object_bytes,
+    object_text,
+    read,
+    spliced,
+    value_of,
+)  # fmt: skip
 
 from .words import json_texts
 
@@ -117,3 +127,10 @@ def test_an_error_in_a_list_of_one_is_read_as_the_error() -> None:
 
 def test_encoded_pairs_are_joined_without_a_look_inside() -> None:
     assert json.loads(object_bytes([(b"a", b"1"), (b"b", b'["x"]')])) == {"a": 1, "b": ["x"]}
+
+
+@given(fragments=st.lists(st.binary(max_size=4), max_size=5), head=st.binary(max_size=3), tail=st.binary(max_size=3))
+def test_fragments_stand_between_head_and_tail_with_commas_between_them(
+    fragments: list[bytes], head: bytes, tail: bytes
+) -> None:
+    assert spliced(head, fragments, tail) == head + b",".join(fragments) + tail
