@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -130,6 +130,22 @@ class RunDatabase:
         """
         return _Change(self._file, self._held, copy_log_at=COPY_LOG_AT_LATEST, joins=False)
 
+    def save_row(self, insert: str, row: Sequence[object]) -> None:
+        """As `saving`, for the one row that most steps save: in one statement, where a transaction takes four.
+
+        `insert` is an `INSERT … SELECT ?, …` without a WHERE clause: that is the fence.
+        """
+        fence, held = ("", ()) if self._held is None else (" WHERE ? IN (SELECT epoch FROM lease)", (self._held,))
+        try:
+            with self._file.locked() as connection:
+                if connection.in_transaction:
+                    raise _inside_guarded()
+                if not connection.execute(insert + fence, (*row, *held)).rowcount:
+                    raise LeaseLost
+                self._file.count(1, COPY_LOG_AT_LATEST)
+        except sqlite3.Error as error:
+            raise _failure(error, self.path) from error
+
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """All rows of a SELECT; none where there is no file yet."""
         try:
@@ -170,6 +186,27 @@ class _File:
             self.connection = _open(self.path, self.patience_s)
         return self.connection
 
+    @contextmanager
+    def locked(self) -> Generator[sqlite3.Connection]:
+        """The connection, for this thread alone."""
+        self.lock_or_refuse()
+        try:
+            yield self.opened()
+        finally:
+            self.lock.release()
+
+    def lock_or_refuse(self) -> None:
+        if not self.lock.acquire(timeout=self.patience_s):
+            raise RunBusy("Another change to this run is not finished yet.")
+
+    def count(self, commits: int, copy_log_at: int) -> None:
+        """Copy the log into the file after so many commits; 0: not now."""
+        self.commits += commits
+        if copy_log_at and self.commits >= copy_log_at:
+            self.commits = 0
+            with suppress(sqlite3.OperationalError):  # the change is made; the log can be copied another time
+                self.opened().execute("PRAGMA wal_checkpoint(PASSIVE)")
+
 
 class _Change:
     """One write transaction; inside one of the same thread, a part of it. A class, since it is on every hot path."""
@@ -184,14 +221,13 @@ class _Change:
 
     def __enter__(self) -> sqlite3.Connection:
         file = self._file
-        if not file.lock.acquire(timeout=file.patience_s):
-            raise RunBusy("Another change to this run is not finished yet.")
+        file.lock_or_refuse()
         self._joined = True
         try:
             connection = self._connection = file.opened()
             self._joined = connection.in_transaction
             if self._joined and not self._joins:
-                raise StorageFailed("A checkpoint can't be saved inside guarded(): it would be undone with it.")
+                raise _inside_guarded()
             self._total = connection.total_changes
             if not self._joined:
                 connection.execute("BEGIN IMMEDIATE")
@@ -228,13 +264,13 @@ class _Change:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-            file.commits += connection.total_changes != self._total
-            if self._copy_log_at and file.commits >= self._copy_log_at:
-                file.commits = 0
-                with suppress(sqlite3.OperationalError):  # the change is made; the log can be copied another time
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            file.count(connection.total_changes != self._total, self._copy_log_at)
         finally:
             file.lock.release()
+
+
+def _inside_guarded() -> StorageFailed:
+    return StorageFailed("A checkpoint can't be saved inside guarded(): it would be undone with it.")
 
 
 def _open(path: Path, patience_s: float) -> sqlite3.Connection:

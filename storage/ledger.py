@@ -21,7 +21,6 @@ _REPEATABLE = frozenset(
         EventType.JOURNAL_TAIL_REPAIRED,
     }
 )
-_PARTS = ("round", "callId", "attempt", "nextAttempt", "commitId", "checkpointId", "updateId", "commitCount")
 
 
 class Ledger:
@@ -47,7 +46,7 @@ class Ledger:
 
     def find(self, event_type: EventType, **parts: object) -> Event | None:
         """The event with just these parts (`round=3, callId="c1"`), or None."""
-        return self._events.get((str(event_type), *(parts.get(name) for name in _PARTS)))
+        return self._events.get(_key(event_type, parts))
 
     def tells(self, event_type: EventType, field: str, value: object) -> bool:
         """Whether an event of this type holds `value` in its field."""
@@ -65,9 +64,12 @@ def key_of(event_type: str, payload: Json) -> Key | None:
     """The event's key; None for events that may stand in a journal several times."""
     if event_type in _REPEATABLE:
         return None
-    held: dict[str, Json] = payload if is_object(payload) else {}
+    return _key(event_type, payload if is_object(payload) else {})
+
+
+def _key(event_type: str, held: dict[str, Json]) -> Key:
     got = held.get
-    return (  # as `_PARTS` has them; written out, since every event's way leads through here
+    return (  # written out: every event's way leads through here
         str(event_type), got("round"), got("callId"), got("attempt"), got("nextAttempt"), got("commitId"),
         got("checkpointId"), got("updateId"), got("commitCount"),
     )  # fmt: skip

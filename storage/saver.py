@@ -44,6 +44,7 @@ _CHILD = (
 _TASK = "SELECT body FROM writes WHERE thread = ? AND ns = ? AND id = ? AND task = ?"
 _TASKS = "SELECT task, path, body FROM writes WHERE thread = ? AND ns = ? AND id = ?"
 _PUT = "INSERT OR REPLACE INTO checkpoints (thread, ns, id, parent, run, carries, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT_ONE = "INSERT OR REPLACE INTO checkpoints (thread, ns, id, parent, run, carries, body) SELECT ?, ?, ?, ?, ?, ?, ?"
 _PUT_TASK = "INSERT OR REPLACE INTO writes (thread, ns, id, task, path, body) VALUES (?, ?, ?, ?, ?, ?)"
 
 
@@ -167,10 +168,12 @@ class RunFolderSaver(BaseCheckpointSaver[int]):
         carried = waited if waited and waited.body and waited.checkpoint == parent else None
         packed = self.serde.dumps_typed([{**checkpoint, "id": ""}, metadata, carried and carried[1:]])[1]
         run = cast(dict[str, Any], metadata).get("run_id")
-        with self._locate(thread).saving() as connection:
-            row = (thread, ns, checkpoint["id"], parent, run, carried is not None, _squeezed(packed))
-            connection.execute(_PUT, row)
-            if waited and not carried:
+        row = (thread, ns, checkpoint["id"], parent, run, carried is not None, _squeezed(packed))
+        if waited is None or carried:
+            self._locate(thread).save_row(_PUT_ONE, row)
+        else:
+            with self._locate(thread).saving() as connection:
+                connection.execute(_PUT, row)
                 self._store(connection, thread, ns, waited)
         return _config(thread, ns, checkpoint["id"])
 
