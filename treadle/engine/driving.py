@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -122,11 +123,12 @@ class Driving:
         return self._active[thread_id].run.folder.database
 
     async def _drive(self, active: Active, state: RunState | None) -> None:
-        from ..graph.build import invoke
-
-        run, graph = active.run, self.graph()
-        active.entered = self._services.clock.monotonic()
+        run = active.run
         try:
+            from ..graph.build import invoke
+
+            graph = self.graph()
+            active.entered = self._services.clock.monotonic()
             await invoke(graph, state, thread_id=run.id, recursion_limit=_recursion_limit(run))
         except LeaseLost as error:
             active.failure = error
@@ -145,7 +147,8 @@ class Driving:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             runs = [active.run for active in self._active.values()]
             for run in await in_thread(partial(_kept_and_cancelled, runs)):
-                await cancel_active(run)
+                with suppress(TreadleError):  # the run's next effect meets the same trouble, and says so
+                    await cancel_active(run)
 
 
 async def cancel_active(run: Run) -> None:
