@@ -99,10 +99,7 @@ def test_a_lock_names_exact_versions_and_no_index(lock: str) -> None:
 
 
 def test_the_two_locks_agree() -> None:
-    run, dev = (
-        set(re.findall(r"^[a-z0-9-]+==[^ \n]+", _lock(name), re.MULTILINE))
-        for name in ("run", "dev")
-    )
+    run, dev = (set(re.findall(r"^[a-z0-9-]+==[^ \n]+", _lock(name), re.MULTILINE)) for name in ("run", "dev"))
 
     assert run <= dev
 
@@ -145,8 +142,6 @@ def _lines(path: Path) -> int:
 
 
 def _python(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
