@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.errors import GraphBubbleUp
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
@@ -152,17 +151,16 @@ async def _outcome(row: Mapping[Outcome, S], node: NodeFn[D], state: RunState, h
     """The node's update; a signal or an error that it raised becomes the outcome that the table has for it."""
     try:
         update = await node(state, await house.open(state))
-    except GraphBubbleUp:
+    except RunCancelled:
+        return Update(Outcome.CANCELLED)
+    except TreadleError as error:
+        if Outcome.BROKEN in row and not isinstance(error, (LeaseLost, RunBusy)):
+            return Update(Outcome.BROKEN, {"error": error.report()})
         await house.leave(state)
         raise
-    except (LeaseLost, RunBusy):
+    except BaseException:  # an interrupt, a cancelled task, a fault in somebody's code: nobody drives the run now
+        await house.leave(state)
         raise
-    except RunCancelled:
-        update = Update(Outcome.CANCELLED)
-    except TreadleError as error:
-        if Outcome.BROKEN not in row:
-            raise
-        update = Update(Outcome.BROKEN, {"error": error.report()})
     return update
 
 
@@ -171,7 +169,7 @@ def _wrap_sub_graph(retry: Graph, house: House[D]) -> StepFn:
 
     async def retry_model(state: RunState, *, runtime: Runtime[None]) -> Command[str]:
         before = asdict(_normal(state))
-        after = cast(dict[str, Any], await retry.ainvoke(before, durability="async"))
+        after = cast(dict[str, Any], await retry.ainvoke(before))
         outcome = Outcome(after["outcome"])
         _tell(house, runtime, Transition(state.run_id, Step.RETRY_MODEL, outcome, row[outcome]))
         changed = {key: after[key] for key in FIELDS if key in after and after[key] != before[key]}

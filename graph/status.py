@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from .errors import RunFailed
+from .events import EventType
 
 
 class RunStatus(StrEnum):
@@ -27,6 +28,14 @@ class RunStatus(StrEnum):
     def is_terminal(self) -> bool:
         return self in _TERMINAL
 
+
+STATUS_OF_END: dict[EventType, RunStatus] = {
+    EventType.RUN_COMPLETED: RunStatus.COMPLETED,
+    EventType.RUN_PARTIAL_SUCCESS: RunStatus.PARTIAL_SUCCESS,
+    EventType.RUN_FAILED: RunStatus.FAILED,
+    EventType.RUN_CANCELLED: RunStatus.CANCELLED,
+}
+"""The status that each terminal event tells."""
 
 _TERMINAL = frozenset({RunStatus.COMPLETED, RunStatus.PARTIAL_SUCCESS, RunStatus.CANCELLED, RunStatus.FAILED})
 

@@ -18,7 +18,7 @@ from ..storage.folder import Change, Enter, Log
 from . import registry
 from .call import Seat, answered, bench, elapsed_ms, refusal_result, result_changes
 from .checkpoint import keep_file
-from .deps import Deps, Run, in_thread
+from .deps import Deps, Run, fault_in, in_thread
 from .files import read_text
 from .rounds import turn
 from .tool import Answer, CommitAsked
@@ -113,9 +113,9 @@ async def _ask_host(run: Run, plan: _Plan) -> str | None:
     if completed is not None:
         return _text(completed.payload["messageId"])
     requested = _request(run, plan)
-    await run.record(*_requesting(run, plan, requested), durable=True)
+    await run.record(*_requesting(run, plan, requested), durable=True, unless_cancelling=True)
     answer = await run.cancel.guard(_answer(run, requested))
-    error = answer.get("error")
+    error = fault_in(answer)
     if error is not None:
         await run.record(Log(EventType.CHAT_COMMIT_FAILED, {**plan.told, "message": error}))
         raise HostFailed(f"the chat did not take {plan.asked.path}: {error}", code="agent.chat_commit_failed")

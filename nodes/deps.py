@@ -92,9 +92,9 @@ class Run:
             raise self.equipment
         return self.equipment
 
-    async def record(self, *changes: Change, durable: bool = False) -> None:
+    async def record(self, *changes: Change, durable: bool = False, unless_cancelling: bool = False) -> None:
         """Make the changes in order, in one hop to a thread."""
-        await in_thread(lambda: self.folder.apply(*changes, durable=durable))
+        await in_thread(lambda: self.folder.apply(*changes, durable=durable, unless_cancelling=unless_cancelling))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +114,8 @@ class Deps:
 async def in_thread(work: Callable[[], T]) -> T:
     """The one way from a node to blocking work: a hop to a thread, once per effect."""
     return await asyncio.to_thread(work)
+
+
+def fault_in(answer: dict[str, Json]) -> str | None:
+    """What a host's answer says went wrong; a blank text says that nothing did."""
+    return str(answer.get("error") or "").strip() or None

@@ -13,24 +13,32 @@ from ..graph.table import Outcome
 from ..storage.folder import Do, Enter, Log
 from ..storage.persist import promote
 from ..storage.persist_records import Promotion
-from .deps import Deps, Run, in_thread
+from .deps import Deps, Run, fault_in, in_thread
 
 
 async def finish(state: RunState, deps: Deps) -> Update:
-    if state.outcome == Outcome.REFUSED:
-        return Update(Outcome.FAILED)  # no run exists: there is nothing to write
+    if state.outcome == Outcome.REFUSED:  # no run exists, or it has ended: there is nothing to write
+        return Update(Outcome.FAILED if deps.live is None else _OUTCOME_OF[deps.live.folder.record.status])
     run = deps.run
     if state.outcome == Outcome.CANCELLED:
         return await _cancelled(run)
     if state.outcome != Outcome.FINISH_CALLED:
-        return await _failed(run, state, _error_of(state, run))
+        return await end_badly(run, _error_of(state, run))
     try:
         await _complete(state, run)
     except RunCancelled:
         return await _cancelled(run)
     except TreadleError as error:
-        return await _failed(run, state, error.report())
+        return await end_badly(run, error.report())
     return Update(Outcome.COMPLETED)
+
+
+_OUTCOME_OF = {
+    RunStatus.COMPLETED: Outcome.COMPLETED,
+    RunStatus.PARTIAL_SUCCESS: Outcome.PARTIAL_SUCCESS,
+    RunStatus.CANCELLED: Outcome.CANCELLED,
+    RunStatus.FAILED: Outcome.FAILED,
+}
 
 
 async def _complete(state: RunState, run: Run) -> None:
@@ -108,7 +116,7 @@ async def _tell_host(state: RunState, run: Run, promotion: Promotion) -> None:
         return
     await run.record(Log(EventType.PERSISTENT_STATE_METADATA_UPDATE_REQUESTED, request), durable=True)
     answer = await run.cancel.guard(_answer(run, request))
-    error = answer.get("error")
+    error = fault_in(answer)
     if error is not None:
         await run.record(Log(EventType.PERSISTENT_STATE_METADATA_UPDATE_FAILED, {**told, "message": error}))
         raise RunFailed(f"the chat did not take it: {error}", code="agent.persistent_state_metadata_update_failed")
@@ -125,17 +133,17 @@ async def _cancelled(run: Run) -> Update:
     return Update(Outcome.CANCELLED)
 
 
-async def _failed(run: Run, state: RunState, error: dict[str, Json]) -> Update:
+async def end_badly(run: Run, error: dict[str, Json]) -> Update:
     """Committed text stays in the chat: a failure after a commit is a partial success."""
-    if not state.commit_count:
+    kept = await in_thread(lambda: _preserved(run))
+    if not kept:
         await _end(run, RunStatus.FAILED, EventType.RUN_FAILED, error)
         return Update(Outcome.FAILED, {"error": error})
-    kept = await in_thread(lambda: _preserved(run))
     payload = {
         **error,
         "retryable": False,
         "userRetryable": False,
-        "preservedCommitCount": state.commit_count,
+        "preservedCommitCount": len(kept),
         "preservedCommits": kept,
     }
     await _end(run, RunStatus.PARTIAL_SUCCESS, EventType.RUN_PARTIAL_SUCCESS, payload)
@@ -152,6 +160,8 @@ async def _end(run: Run, status: RunStatus, event: EventType, payload: Json) -> 
 
 def _preserved(run: Run) -> list[Json]:
     """The confirmed commits, `{path, mode, messageId, round}` each, from the journal."""
+    if not run.commits:
+        return []
     recorded = [
         event.payload for event in run.folder.journal.read_all() if event.type == EventType.CHAT_COMMIT_RECORDED
     ]

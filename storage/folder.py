@@ -12,11 +12,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..graph.errors import InvalidData, LeaseLost, RunFailed
+from ..graph.errors import InvalidData, LeaseLost, RunCancelled, RunFailed
 from ..graph.events import EventType, Level
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.ports import Clock
-from ..graph.status import RunStatus, follow
+from ..graph.status import STATUS_OF_END, RunStatus, follow
 from .database import RunDatabase
 from .disk import Disk, storage_failed
 from .journal import Entry, Journal
@@ -100,21 +100,20 @@ class RunFolder:
         self._lock = threading.RLock()
         self._closed = False
 
-    def load_ledger(self) -> None:
-        self.ledger.add(self.journal.read_all())
+    def apply(self, *changes: Change, durable: bool = False, unless_cancelling: bool = False) -> None:
+        """Make the changes in order; raises LeaseLost with nothing changed where another process took over.
 
-    def apply(self, *changes: Change, durable: bool = False) -> None:
-        """Make the changes in order; raises LeaseLost with nothing changed where another process took over."""
+        Raises RunEnded for a change after the end; and, if asked to, RunCancelled once a cancel is journalled.
+        """
         with self._lock, self._guarded():
-            pending: list[Entry] = []
-            ended = self.record.status.is_terminal
-            for change in changes:
-                self._make(change, pending, durable)
-            if ended and pending:
-                raise RunEnded
-            self._flush(pending, durable)
-            if self.record.status.is_terminal and not ended:  # the journal's terminal event first: it is what decides
-                self._store.save(self.record)
+            if unless_cancelling and self.record.status is RunStatus.CANCELLING:
+                raise RunCancelled
+            before = self.record, self.resumed, self.told
+            try:
+                self._make_all(changes, durable)
+            except BaseException:
+                self.record, self.resumed, self.told = before  # what is not in the journal has not happened
+                raise
         self.renew_if_due()
 
     def request_cancel(self) -> bool:
@@ -156,6 +155,14 @@ class RunFolder:
         except ValueError as error:
             raise InvalidData(f"{path} is not JSON: {error}") from error
 
+    @property
+    def journal_end(self) -> RunStatus | None:
+        """The status that the journal's terminal event tells; None where there is none."""
+        for event_type, status in STATUS_OF_END.items():
+            if self.ledger.has(event_type, None):
+                return status
+        return None
+
     def set_status_only(self, status: RunStatus) -> None:
         """Set the record without a journal line: for a failure tail whose journal is broken."""
         with self._lock, self._guarded():
@@ -166,6 +173,19 @@ class RunFolder:
         if self._closed:
             raise LeaseLost(f"run {self.record.id} is not driven from here any more")
         return self.database.guarded(self.epoch)
+
+    def _make_all(self, changes: tuple[Change, ...], durable: bool) -> None:
+        pending: list[Entry] = []
+        ended = self.record.status.is_terminal
+        for change in changes:
+            if ended and isinstance(change, (Put, Do)):
+                raise RunEnded
+            self._make(change, pending, durable)
+        if ended and pending:
+            raise RunEnded
+        self._flush(pending, durable)
+        if self.record.status.is_terminal and not ended:  # the journal's terminal event first: it is what decides
+            self._store.save(self.record)
 
     def _make(self, change: Change, pending: list[Entry], durable: bool) -> None:
         match change:
@@ -214,10 +234,17 @@ class RunFolder:
             pending.clear()
 
     def renew_if_due(self) -> None:
+        """Keep the lease; a run that was let go stays so."""
         now = self._clock.monotonic()
-        if now - self._renewed >= RENEW_AFTER_SECONDS:
-            self._renewed = now
-            self.database.renew(self.holder, self.epoch)
+        with self._lock:
+            if not self._closed and now - self._renewed >= RENEW_AFTER_SECONDS:
+                self._renewed = now
+                self.database.renew(self.holder, self.epoch)
+
+    def marked(self, name: str) -> bool:
+        """Whether another process left this word, while the run is driven from here."""
+        with self._lock:
+            return not self._closed and self.database.marked(name) is not None
 
 
 def pretty(value: Json) -> bytes:

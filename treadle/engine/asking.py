@@ -46,8 +46,9 @@ class Asking:
 
     def for_run(self, run: Run) -> Ask:
         """How this run, just opened, asks: the host here answers, or `answer` does."""
-        for key in [key for key in self._answers if key[0] == run.id]:
-            del self._answers[key]  # of an earlier driver of this run
+        for key in list(self._answers):
+            if key[0] == run.id:
+                self._answers.pop(key, None)  # of an earlier driver of this run
 
         async def ask(kind: AskKind, payload: dict[str, Json]) -> Answer:
             if self._host is not None and kind != "approval":

@@ -12,6 +12,7 @@ from ..storage.runs import RunRecord
 from .driving import CANCEL_MARK, Driving, cancel_active
 from .opening import AskFor, open_run
 from .services import Services
+from .starting import created
 
 
 async def cancel_run(services: Services, driving: Driving, ask_for: AskFor, run_id: str) -> RunRecord:
@@ -43,7 +44,10 @@ def _leave_word(services: Services, record: RunRecord) -> None:
 def _end_here(run: Run) -> RunRecord:
     """Nobody drives the run: its terminal events are written from here, without a `cancelling` between."""
     try:
+        if run.folder.record.status.is_terminal:  # its journal had the end already
+            return run.folder.record
         run.folder.apply(
+            created(run.folder.record),
             Log(EventType.RUN_CANCEL_REQUESTED, None),
             Enter(RunStatus.CANCELLED),
             Log(EventType.RUN_CANCELLED, None),

@@ -9,11 +9,9 @@ from functools import partial
 from typing import Any
 
 from ..graph.errors import LeaseLost, TreadleError
-from ..graph.events import EventType
 from ..graph.state import RunState
-from ..graph.status import RunStatus
 from ..nodes.deps import Deps, Run, in_thread
-from ..storage.folder import Enter, Log
+from ..nodes.finish import end_badly
 from ..views import TakenEdge
 from .services import Services
 
@@ -28,6 +26,8 @@ class Active:
     run: Run
     edges: list[TakenEdge] = field(default_factory=list[TakenEdge])
     entered: float = 0.0
+    inner: float = 0.0
+    """When the step inside the retry sub-graph was entered."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
     failure: BaseException | None = None
@@ -39,6 +39,7 @@ class Driving:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._active: dict[str, Active] = {}
+        self._opened: dict[str, Run] = {}
         self._graph: Any = None
         self._heartbeat: asyncio.Task[None] | None = None
 
@@ -53,8 +54,11 @@ class Driving:
         if active is None:
             return
         now = self._services.clock.monotonic()
-        elapsed = round((now - active.entered) * 1000)
-        active.entered = now
+        inner = "/" in transition.step
+        elapsed = round((now - (active.inner if inner else active.entered)) * 1000)
+        active.inner = now
+        if not inner:  # the sub-graph's own step lasts as long as all that is inside
+            active.entered = now
         active.edges.append(TakenEdge(transition.step, transition.outcome, transition.next, elapsed))
         active.changed.set()
 
@@ -69,6 +73,7 @@ class Driving:
         """Drive the run from `state`, or from its last checkpoint, in a task of its own."""
         active = Active(run, entered=self._services.clock.monotonic())
         self._active[run.id] = active
+        self._opened[run.id] = run
         active.task = asyncio.create_task(self._drive(active, state), name=f"treadle {run.id}")
         if self._heartbeat is None:
             self._heartbeat = asyncio.create_task(self._beat(), name="treadle heartbeat")
@@ -78,11 +83,8 @@ class Driving:
         """The state of the run's last checkpoint; raises StateIncompatible where this machine can't go on from it."""
         from ..graph.build import saved
 
-        self._active[run.id] = Active(run)  # the saver finds the run's database here
-        try:
-            found = await saved(self.graph(), run.id)
-        finally:
-            del self._active[run.id]
+        self._opened[run.id] = run  # the saver finds the run's database here
+        found = await saved(self.graph(), run.id)
         return None if found is None else found[0]
 
     def graph(self) -> Any:
@@ -117,18 +119,19 @@ class Driving:
             raise
         finally:
             self._active.pop(active.run.id, None)
+            self._opened.pop(active.run.id, None)
             active.changed.set()
 
     def _database(self, thread_id: str) -> Any:
-        return self._active[thread_id].run.folder.database
+        return self._opened[thread_id].folder.database
 
     async def _drive(self, active: Active, state: RunState | None) -> None:
         run = active.run
         try:
             from ..graph.build import invoke
 
-            graph = self.graph()
-            active.entered = self._services.clock.monotonic()
+            graph = await in_thread(self.graph)  # importing LangGraph takes long
+            active.entered = active.inner = self._services.clock.monotonic()
             await invoke(graph, state, thread_id=run.id, recursion_limit=_recursion_limit(run))
         except LeaseLost as error:
             active.failure = error
@@ -165,22 +168,16 @@ def _kept_and_cancelled(runs: list[Run]) -> list[Run]:
 def _looks_cancelled(run: Run) -> bool:
     try:
         run.folder.renew_if_due()
-        return not run.cancel.is_raised and run.folder.database.marked(CANCEL_MARK) is not None
+        return not run.cancel.is_raised and run.folder.marked(CANCEL_MARK)
     except TreadleError:
         return False  # the next effect meets the same trouble, and says so
 
 
 async def _fail(run: Run, error: TreadleError) -> None:
-    """An error that no step could turn into an outcome: the run ends failed, if its folder still takes it."""
-
-    def write() -> None:
-        if not run.folder.record.status.is_terminal:
-            run.folder.apply(Enter(RunStatus.FAILED), Log(EventType.RUN_FAILED, error.report()))
-
-    try:
-        await in_thread(write)
-    except TreadleError:
-        return
+    """An error that no step could turn into an outcome: the run ends badly, if its folder still takes it."""
+    if not run.folder.record.status.is_terminal:
+        with suppress(TreadleError):
+            await end_badly(run, error.report())
 
 
 def _recursion_limit(run: Run) -> int:

@@ -51,7 +51,7 @@ class Engine:
         self.services = Services(data_root, host, **ports)  # type: ignore[arg-type]  # each port under its own name
         self._driving = Driving(self.services)
         self._asking = Asking(host, self._driving.run)
-        self._starting: dict[str, asyncio.Lock] = {}
+        self._changing: dict[str, asyncio.Lock] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -73,22 +73,17 @@ class Engine:
         with other input is `agent.run_id_conflict`.
         """
         asked = request if isinstance(request, StartRequest) else start_request(request)
-        if asked.run_id is None:
-            return await self._start(asked)
-        async with self._starting.setdefault(asked.run_id, asyncio.Lock()):
-            return await self._start(asked)
+        # a caller that gives up meanwhile must not leave a run that exists and is not driven
+        return await asyncio.shield(asyncio.ensure_future(self._start_alone(asked)))
 
     async def resume_run(self, run_id: str) -> RunHandle:
         """Go on from the last checkpoint of a run that a crash or a close left behind; a run that ended is returned."""
-        active = self._driving.active(run_id)
-        if active is not None:
-            return handle_of(active.run.folder.record)
-        record = await in_thread(lambda: self.services.store.load(run_id))
-        return handle_of(await resume(self.services, self._driving, self._asking.for_run, record))
+        return await asyncio.shield(asyncio.ensure_future(self._resume_alone(_id(run_id))))
 
     async def cancel(self, run_id: str) -> RunHandle:
         """Ask the run to stop; the run that it is, at once. A run that ended is returned unchanged."""
-        return handle_of(await cancel_run(self.services, self._driving, self._asking.for_run, _id(run_id)))
+        async with self._alone(_id(run_id)):
+            return handle_of(await cancel_run(self.services, self._driving, self._asking.for_run, _id(run_id)))
 
     async def wait(self, run_id: str) -> RunRecord:
         """The run's record once it has ended or is no longer driven from here.
@@ -189,9 +184,30 @@ class Engine:
     async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
         return await self.read_events(run_id, after_seq=after_seq, limit=limit)
 
+    async def ended(self, run_id: str) -> bool:
+        return (await self.read_run(run_id)).status.is_terminal
+
     def wake(self, run_id: str, callback: Callable[[], None]) -> Callable[[], None]:
         active = self._driving.active(run_id)
         return _nothing if active is None else active.run.folder.journal.subscribe(lambda _events: callback())
+
+    def _alone(self, run_id: str) -> asyncio.Lock:
+        """Starting, resuming and cancelling one run come one after the other."""
+        return self._changing.setdefault(run_id, asyncio.Lock())
+
+    async def _start_alone(self, request: StartRequest) -> RunHandle:
+        if request.run_id is None:
+            return await self._start(request)
+        async with self._alone(request.run_id):
+            return await self._start(request)
+
+    async def _resume_alone(self, run_id: str) -> RunHandle:
+        async with self._alone(run_id):
+            active = self._driving.active(run_id)
+            if active is not None:
+                return handle_of(active.run.folder.record)
+            record = await in_thread(lambda: self.services.store.load(run_id))
+            return handle_of(await resume(self.services, self._driving, self._asking.for_run, record))
 
     async def _start(self, request: StartRequest) -> RunHandle:
         stored = await in_thread(lambda: existing(self.services, request))

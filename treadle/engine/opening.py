@@ -115,7 +115,12 @@ def _replay(run: Run, events: Iterable[Event]) -> None:
                 run.commits.append((told["commitId"], told["messageId"]))
             case _:
                 pass
-    if not run.folder.record.status.is_terminal:
+    if run.folder.record.status.is_terminal:
+        return
+    ended = run.folder.journal_end
+    if ended is not None:  # a crash came between the terminal event and the record
+        run.folder.set_status_only(ended)
+    else:
         _stand_where_the_journal_stands(run.folder, statuses, last)
 
 

@@ -39,14 +39,14 @@ async def checked_record(services: Services, request: StartRequest) -> tuple[Run
     check_snapshot(request)
     profile = profile_of(request)
     check_start(request, profile)
-    equip(profile, request.prompt_snapshot, services.gateway)
+    await in_thread(lambda: equip(profile, request.prompt_snapshot, services.gateway))
     stable = await _stable_chat_id(services, request)
     head = ChatHead(0, None)
     if services.host is not None:
         head = await services.host.head(request.chat_ref, request.generation_type)
     now = timestamp(services.clock.now())
     workspace = workspace_id(request.chat_ref.kind, stable)
-    newest = newest_state_id(services.store.chat_folder(workspace))
+    newest = await in_thread(lambda: newest_state_id(services.store.chat_folder(workspace), services.disk))
     if request.persist_base_state_id is not None and request.persist_base_state_id != newest:
         raise InvalidInput(
             f"persistBaseStateId is {request.persist_base_state_id!r}, but the newest is {newest!r}",
@@ -97,9 +97,7 @@ def begin_run(
     """The run on disk, its lease ours, `run_created` in its journal; None where another process made it. Blocking."""
     if not lay_down(services, record, profile, request):
         return None
-    run = open_run(services, record, ask_for)
-    run.folder.apply(created(record))
-    return run
+    return _opened(services, record, ask_for)
 
 
 def created(record: RunRecord) -> Log:
@@ -128,8 +126,14 @@ async def attach_or_begin(services: Services, request: StartRequest, ask_for: As
 
 
 def _opened(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
+    """The run, `run_created` in its journal: after a crash it may not be there yet."""
     run = open_run(services, record, ask_for)
-    run.folder.apply(created(record))  # a crash may have come before it
+    try:
+        if not run.folder.record.status.is_terminal:
+            run.folder.apply(created(record))
+    except BaseException:
+        run.folder.close()
+        raise
     return run
 
 

@@ -23,6 +23,8 @@ class Source(Protocol):
 
     async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]: ...
 
+    async def ended(self, run_id: str) -> bool: ...
+
     def wake(self, run_id: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` from any thread after each append by this process; returns how to stop."""
         ...
@@ -74,6 +76,7 @@ class Subscription:
 
         stop_waking = self._source.wake(self._run_id, rouse)
         try:
+            over = False
             while not self._stopped:
                 self._awake.clear()
                 page = await self._page(on_error)
@@ -84,7 +87,12 @@ class Subscription:
                     yield event
                     if stop_at_terminal and event.type in TERMINAL_EVENTS:
                         return
-                if not page:
+                if page:
+                    continue
+                if over:  # it had ended before this page was read: there is nothing more
+                    return
+                over = stop_at_terminal and await self._source.ended(self._run_id)
+                if not over:
                     await self._sleep()
         finally:
             stop_waking()
