@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -50,7 +51,9 @@ def treadle(
 
 def main() -> None:
     """Run the command that the program was called with, and leave with its exit code."""
-    sys.exit(exit_code(sys.argv[1:]))
+    code = exit_code(sys.argv[1:])
+    gc.freeze()  # spares the leaving interpreter a walk over all that was imported: a tenth of a short command
+    sys.exit(code)
 
 
 def exit_code(arguments: Sequence[str]) -> int:
