@@ -65,7 +65,7 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 def connection_from_payload(payload: dict[str, Json], secrets: SecretStore) -> Connection:
-    """The connection that a chat payload selects (gateway specification 1.3 and 2.0.2).
+    """The connection that a chat payload selects.
 
     `payload["connection_dialect"]` may hold {"emptyContent", "echoReasoning"} for hosts that differ from their kind.
     Raises InvalidInput: `agent.model_request_invalid_source`, `agent.model_id_required`, or naming what is wrong.

@@ -32,7 +32,7 @@ class TreadleError(Exception):
 
     code: ClassVar[str] = "agent.internal_error"
     prefix: ClassVar[str] = "Internal error: "
-    """What `technicalMessage` puts before the code (runtime specification 10.11)."""
+    """What `technicalMessage` puts before the code."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class TreadleError(Exception):
         return f"{self.prefix}{self.error_code}: {self.message}"
 
     def report(self) -> dict[str, object]:
-        """The failure payload (runtime specification 4.7)."""
+        """What `run_failed` carries of the error."""
         return {
             "code": self.error_code,
             "message": self.message,

@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 
 class EventType(StrEnum):
-    """Names are the contract (runtime specification 4)."""
+    """Names are the contract (docs/events.md)."""
 
     RUN_CREATED = "run_created"
     PROFILE_RESOLVED = "profile_resolved"

@@ -60,7 +60,7 @@ def chat_ref(value: Json) -> ChatRef:
 
 
 def workspace_id(kind: ChatKind, stable_chat_id: str) -> WorkspaceId:
-    """`chat_` and 16 hex digits of SHA-256 over `{"kind":…,"stableChatId":…}` (runtime specification 1.2)."""
+    """`chat_` and 16 hex digits of SHA-256 over `{"kind":…,"stableChatId":…}`."""
     digest = hashlib.sha256(dumps({"kind": kind, "stableChatId": stable_chat_id})).hexdigest()
     return WorkspaceId(f"chat_{digest[:16]}")
 
@@ -85,7 +85,7 @@ def segment(value: str, what: str = "id") -> str:
 
 
 def call_file_stem(call_id: str) -> str:
-    """`call_` and 16 hex digits: the audit file of a call (runtime specification 6.4)."""
+    """`call_` and 16 hex digits: the audit file of a call."""
     return "call_" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -83,7 +83,7 @@ class ToolResult:
         return stored
 
     def envelope(self) -> Json:
-        """The five keys that the model sees (gateway specification 1.7)."""
+        """The five keys that the model sees."""
         return {
             "ok": not self.is_error, "content": self.content, "structured": self.structured,
             "errorCode": self.error_code, "resourceRefs": list(self.resource_refs),
@@ -262,7 +262,7 @@ class ModelResponse:
 def arguments_text(call: ToolCall) -> str:
     """The call's arguments as JSON text that holds an object, whatever the model sent.
 
-    Servers refuse argument text that is no object, so text that does not parse travels inside one (DESIGN 7).
+    Servers refuse argument text that is no object, so text that does not parse travels inside one.
     """
     if is_object(call.arguments) and not call.arguments_invalid:
         return dumps(call.arguments).decode()

@@ -81,10 +81,10 @@ CommitMode = Literal["replace", "append"]
 
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
-    """`chat_commit_requested` with the file's text and the head that the commit must find (DESIGN 5)."""
+    """`chat_commit_requested` with the file's text and the head that the commit must find."""
 
     payload: dict[str, Json]
-    """The event's payload, as in runtime specification 8.2."""
+    """The event's payload, as docs/events.md lists it."""
     text: str
     commit_seq: int
     """1 for the run's first commit."""
@@ -121,7 +121,7 @@ class ChatHost(Protocol):
         ...
 
     async def update_persist_metadata(self, payload: dict[str, Json]) -> None:
-        """Mark the run's message with its persist state (runtime specification 8.6); repeating it changes nothing."""
+        """Mark the run's message with its persist state; repeating it changes nothing."""
         ...
 
 

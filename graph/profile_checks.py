@@ -1,6 +1,6 @@
 """What a profile's values must be, group by group; the first fault found is the one that is told.
 
-Each group is a generator of faults in the order of the profile specification; a group may rely on those before it.
+Each group is a generator of faults in a fixed order; a group may rely on those before it.
 """
 
 from __future__ import annotations

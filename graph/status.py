@@ -1,4 +1,4 @@
-"""A run's status, and which may follow which (runtime specification 2)."""
+"""A run's status, and which may follow which."""
 
 from __future__ import annotations
 

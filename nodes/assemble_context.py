@@ -29,7 +29,7 @@ async def assemble_context(_state: RunState, deps: Deps) -> Update:
 
 
 def request_summary(run: Run) -> dict[str, Json]:
-    """What the events tell of a request (runtime specification 4.3)."""
+    """What the events tell of a request."""
     settings = run.settings
     return {
         "chatCompletionSource": settings.get("chat_completion_source"),

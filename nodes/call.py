@@ -1,4 +1,4 @@
-"""One call's way through the pipeline: argument file, gates, the tool itself, its effect, its result (tools 2.2).
+"""One call's way through the pipeline: argument file, gates, the tool itself, its effect, its result.
 
 Blocking; dispatch runs it in a thread, one hop a call. A call that a crash cut short is taken up where the journal
 says it stood.

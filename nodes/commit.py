@@ -1,4 +1,4 @@
-"""A commit: the file is kept, the host is asked to publish it, and its answer is recorded (runtime 3.6 and 8)."""
+"""A commit: the file is kept, the host is asked to publish it, and its answer is recorded."""
 
 from __future__ import annotations
 

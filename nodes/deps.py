@@ -54,7 +54,7 @@ class Run:
     cancel: CancelSignal = field(default_factory=CancelSignal)
     reads: ReadState = field(default_factory=ReadState)
     first_rounds: dict[str, int] = field(default_factory=dict[str, int])
-    """The round in which each call id was first seen: ids may repeat (DESIGN 5)."""
+    """The round in which each call id was first seen: ids may repeat."""
     hydrated_from: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     """After a resume: the checkpoint whose text a (round, call id) was hydrated with."""
     commits: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, str | None]])

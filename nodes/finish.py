@@ -90,7 +90,7 @@ def _changes(promotion: Promotion) -> list[Json]:
 
 
 async def _tell_host(state: RunState, run: Run, promotion: Promotion) -> None:
-    """The second handshake: the message learns which persistent state belongs to it (runtime 8.6)."""
+    """The second handshake: the message learns which persistent state belongs to it."""
     record = run.folder.record
     message_id = (state.last_commit or {}).get("messageId")
     if message_id is None:

@@ -87,7 +87,7 @@ def close_rounds(run: Run, through: int) -> None:
 
 
 def _hydrated(run: Run, round_number: int, stored: ToolResult) -> ToolResult:
-    """The result with the file's whole text, in the rounds where the model is spared a read (runtime 7.5)."""
+    """The result with the file's whole text, in the rounds where the model is spared a read."""
     path = _hydration_path(run, round_number, stored)
     if path is None:
         return stored

@@ -164,8 +164,8 @@ def _later(chat: OpenChat, request: CommitRequest, seen: _Seen, date: str) -> in
 
 
 def _notes(request: CommitRequest, before: Message, body: str) -> Message:
-    """`extra.tauritavern.agent` after this commit (runtime specification 8.7), and `bodySha256`, by which a later
-    commit knows that nobody changed the message's text."""
+    """`extra.tauritavern.agent` after this commit, and `bodySha256`, by which a later commit knows that nobody changed
+    the message's text."""
     payload = request.payload
     size = {"sha256": payload["sha256"], "chars": count_chars(request.text), "words": count_words(request.text)}
     entry: Message = {

@@ -36,7 +36,7 @@ class FileStamp:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """`checkpoint.json` (runtime specification 6.3)."""
+    """What `checkpoint.json` says of a checkpoint."""
 
     id: str
     seq: int

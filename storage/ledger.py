@@ -1,7 +1,7 @@
 """What the journal already tells of each effect: asked before an effect is made or an event is written again.
 
 An event's key is its type with whatever of round, call, attempt, commit, checkpoint and update id its payload holds,
-so a step that is run again from its first line finds what it did (DESIGN 5).
+so a step that is run again from its first line finds what it did.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """`run.json` (runtime specification 1.7); times are RFC 3339 UTC."""
+    """`run.json`; times are RFC 3339 UTC."""
 
     id: RunId
     workspace_id: WorkspaceId
@@ -156,7 +156,7 @@ def body_path(round_number: int) -> str:
 
 
 def call_path(folder: str, call_id: str, round_number: int, first_round: int) -> str:
-    """`tool-args/…` or `tool-results/…`; a later round that repeats an id gets `-r<round>` (DESIGN 5)."""
+    """`tool-args/…` or `tool-results/…`; a later round that repeats an id gets `-r<round>`."""
     suffix = "" if round_number == first_round else f"-r{round_number}"
     return f"{folder}/{call_file_stem(call_id)}{suffix}.json"
 

@@ -182,7 +182,7 @@ class FolderWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class HostFile:
-    """A file as `readWorkspaceFile` gives it (runtime specification 10.6); `sha256` is of the file's bytes."""
+    """A file as `readWorkspaceFile` gives it; `sha256` is of the file's bytes."""
 
     path: str
     text: str

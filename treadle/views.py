@@ -15,7 +15,7 @@ MODEL_TURN_CHARS = 40_000
 
 @dataclass(frozen=True, slots=True)
 class RunHandle:
-    """What a start gives back (runtime specification 1.6)."""
+    """What a start gives back."""
 
     run_id: str
     workspace_id: str
@@ -56,7 +56,7 @@ def check_model_turn(round_number: int, max_chars: int) -> None:
 
 
 def model_turn(run_id: str, round_number: int, path: str, stored: Json, max_chars: int) -> dict[str, Json]:
-    """The readModelTurn record (runtime 10.7): no native block, no signature, no arguments, no raw answer."""
+    """The readModelTurn record: no native block, no signature, no arguments, no raw answer."""
     try:
         if stored["round"] != round_number:
             raise InvalidData(f"{path} holds round {stored['round']}", code="agent.model_response_round_mismatch")

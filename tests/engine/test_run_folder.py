@@ -1,4 +1,4 @@
-"""What a run leaves behind: every file in its place (runtime specification 6)."""
+"""What a run leaves behind: every file in its place."""
 
 from __future__ import annotations
 

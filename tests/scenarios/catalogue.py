@@ -39,4 +39,4 @@ tool_result_stored tool_call_completed agent_loop_finished status_changed persis
 persistent_state_metadata_update_requested persistent_state_metadata_updated status_changed run_completed
 """
 HAPPY_PATH = _SPELLED_OUT.split()
-"""The types of the 54 events of the run that the runtime specification spells out, in their order."""
+"""The types of the 54 events of the happy path, in their order."""

@@ -11,7 +11,7 @@ from .words import corrections, profile, retries
 
 
 async def happy_path(stage: Stage) -> Played:
-    """Write in round 1, commit and finish in round 2: the order that the runtime specification spells out."""
+    """Write in round 1, commit and finish in round 2: the happy path."""
     return await stage.play(words.WRITE, words.COMMIT_AND_FINISH, over_http=True)
 
 

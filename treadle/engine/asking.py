@@ -58,7 +58,7 @@ class Asking:
         return ask
 
     async def answer(self, kind: AskKind, run_id: str, request_id: str, answer: Answer) -> None:
-        """Resolve a request once; the codes are those of runtime specification 8.3 and 8.6."""
+        """Resolve a request once; the codes are those of docs/errors.md."""
         named = _KINDS[kind]
         if not run_id.strip() or not request_id.strip():
             raise InvalidInput(f"runId and {named.id_field} must not be blank", code=f"{named.codes}_resolve_invalid")

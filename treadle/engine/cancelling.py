@@ -1,4 +1,4 @@
-"""Cancel a run, wherever it is driven: here, in another process, or nowhere (runtime specification 2.4)."""
+"""Cancel a run, wherever it is driven: here, in another process, or nowhere."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class Engine:
     async def read_events(
         self, run_id: str, *, after_seq: int | None = None, before_seq: int | None = None, limit: int | None = None
     ) -> list[Event]:
-        """A page of the journal, ascending (runtime specification 5.5); raises NotFound for an unknown run."""
+        """A page of the journal, ascending; raises NotFound for an unknown run."""
         return await reading.events(self.services, self._journal_of, _id(run_id), after_seq, before_seq, limit)
 
     async def read_workspace_file(self, run_id: str, path: str) -> HostFile:

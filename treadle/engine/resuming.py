@@ -1,4 +1,4 @@
-"""A run that was left behind goes on from its last checkpoint (DESIGN 5)."""
+"""A run that was left behind goes on from its last checkpoint."""
 
 from __future__ import annotations
 
