@@ -117,7 +117,11 @@ TRANSITIONS: dict[Step, dict[Outcome, Step]] = {
 }
 
 RETRY_TRANSITIONS: dict[RetryStep, dict[Outcome, RetryStep]] = {
-    RetryStep.BACKOFF: {Outcome.WAITED: RetryStep.ATTEMPT, Outcome.CANCELLED: RetryStep.END},
+    RetryStep.BACKOFF: {
+        Outcome.WAITED: RetryStep.ATTEMPT,
+        Outcome.BROKEN: RetryStep.END,
+        Outcome.CANCELLED: RetryStep.END,
+    },
     RetryStep.ATTEMPT: {
         Outcome.TRANSIENT: RetryStep.BACKOFF,
         Outcome.TOOLS_CALLED: RetryStep.END,

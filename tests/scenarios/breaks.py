@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+from treadle.testkit.replies import error
+
 from . import words
 from .hosts import never
 from .stage import Played, Stage
@@ -38,6 +40,11 @@ async def no_room_for_the_manifest(stage: Stage) -> Played:
 async def no_room_for_the_answer(stage: Stage) -> Played:
     stage.disk.fail("replace", when="round-001.body")
     return await stage.play(words.WRITE)
+
+
+async def no_room_for_the_retry(stage: Stage) -> Played:
+    stage.disk.fail("append", containing=b"model_call_retry_scheduled", times=1)
+    return await stage.play(error(503, "Busy."))
 
 
 async def no_room_for_the_arguments(stage: Stage) -> Played:
