@@ -31,6 +31,22 @@ def is_alphanumeric(char: str) -> bool:
     return char.isalnum() or _is_alphabetic_mark(ord(char))
 
 
+def cut(text: str, max_chars: int) -> dict[str, object]:
+    """The first `max_chars` characters, with totals of the whole."""
+    return {
+        "text": text[:max_chars],
+        "totalChars": count_chars(text),
+        "totalWords": count_words(text),
+        "truncated": len(text) > max_chars,
+    }
+
+
+def narration(said: str, max_chars: int) -> dict[str, object] | None:
+    """What a model said beside its tool calls, cut; None where it said nothing."""
+    text = said.strip()
+    return {"source": "assistantText", **cut(text, max_chars)} if text else None
+
+
 def sha256_text(text: str) -> str:
     """64 lower-case hex digits of the SHA-256 of the UTF-8 bytes."""
     return sha256_bytes(text.encode("utf-8", "surrogatepass"))

@@ -11,7 +11,7 @@ from ..graph.jsontext import Json
 from ..graph.messages import ModelResponse, part_json
 from ..graph.state import RunState, Update
 from ..graph.table import Outcome
-from ..graph.text import count_chars, count_words, sha256_bytes
+from ..graph.text import count_chars, count_words, narration, sha256_bytes
 from ..storage.folder import Change, Log, Put, pretty
 from ..storage.runs import body_path, response_path
 from . import registry
@@ -157,21 +157,10 @@ def _completed(round_number: int, answer: ModelResponse) -> dict[str, Json]:
         "hasReasoning": bool(reasoning),
         "textChars": count_chars(text),
         "textWords": count_words(text),
+        "assistantTextChars": count_chars(text),
+        "assistantTextWords": count_words(text),
         "reasoningChars": count_chars(reasoning),
         "reasoningWords": count_words(reasoning),
     }
-    if answer.tool_calls and text.strip():
-        payload["narration"] = narration(text, NARRATION_CHARS)
-    return payload
-
-
-def narration(text: str, limit: int) -> dict[str, Json]:
-    """What the model said beside its calls, cut at `limit` characters."""
-    said = text.strip()
-    return {
-        "source": "assistantText",
-        "text": said[:limit],
-        "totalChars": count_chars(said),
-        "totalWords": count_words(said),
-        "truncated": len(said) > limit,
-    }
+    said = narration(text, NARRATION_CHARS) if answer.tool_calls else None
+    return payload if said is None else {**payload, "narration": said}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .graph.errors import InvalidData, InvalidInput
 from .graph.jsontext import Json
 from .graph.status import RunStatus
-from .graph.text import count_chars, count_words
+from .graph.text import cut, narration
 from .storage.runs import RunRecord
 
 MODEL_TURN_CHARS = 40_000
@@ -75,7 +75,7 @@ def model_turn(run_id: str, round_number: int, path: str, stored: Json, max_char
                 "usage": metadata.get("usage"),
             },
             "assistant": cut(response["text"], max_chars),
-            "narration": _narration(response["text"], max_chars) if calls else None,
+            "narration": narration(response["text"], max_chars) if calls else None,
             "reasoning": [_reasoning(part, max_chars) for part in response["message"]["parts"] if _is_reasoning(part)],
             "toolCalls": [
                 {"callId": call["id"], "name": call["name"], "modelName": call["providerMetadata"].get("modelName")}
@@ -86,21 +86,6 @@ def model_turn(run_id: str, round_number: int, path: str, stored: Json, max_char
         raise InvalidData(
             f"{path} is not a model response: {error}", code="agent.model_response_parse_failed"
         ) from error
-
-
-def cut(text: str, max_chars: int) -> dict[str, Json]:
-    """The first `max_chars` characters, with totals of the whole."""
-    return {
-        "text": text[:max_chars],
-        "totalChars": count_chars(text),
-        "totalWords": count_words(text),
-        "truncated": len(text) > max_chars,
-    }
-
-
-def _narration(text: str, max_chars: int) -> dict[str, Json] | None:
-    said = text.strip()
-    return {"source": "assistantText", **cut(said, max_chars)} if said else None
 
 
 def _is_reasoning(part: dict[str, Json]) -> bool:
