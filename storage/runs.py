@@ -17,6 +17,7 @@ from .disk import Disk, storage_failed
 TREE = Path("_tauritavern") / "agent-workspaces"
 
 EVENTS = "events.jsonl"
+DATABASE = "run.sqlite"
 PROMPT_SNAPSHOT = "input/prompt_snapshot.json"
 RESOLVED_PROFILE = "input/resolved_profile.json"
 GENERATION_INTENT = "input/generation_intent.json"

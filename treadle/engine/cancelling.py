@@ -8,7 +8,7 @@ from ..graph.status import RunStatus
 from ..nodes.deps import Run, in_thread
 from ..storage.database import RunDatabase
 from ..storage.folder import Enter, Log
-from ..storage.runs import RunRecord
+from ..storage.runs import DATABASE, RunRecord
 from .driving import CANCEL_MARK, Driving, cancel_active
 from .opening import AskFor, open_run
 from .services import Services
@@ -34,7 +34,7 @@ async def cancel_run(services: Services, driving: Driving, ask_for: AskFor, run_
 
 def _leave_word(services: Services, record: RunRecord) -> None:
     """Whoever holds the lease sees the mark within a second."""
-    database = RunDatabase(services.store.folder(record) / "run.sqlite", clock=services.clock)
+    database = RunDatabase(services.store.folder(record) / DATABASE, clock=services.clock)
     try:
         database.mark(CANCEL_MARK, "requested")
     finally:

@@ -103,6 +103,7 @@ class Driving:
         tasks = [active.task for active in self._active.values() if active.task is not None]
         if self._heartbeat is not None:
             tasks.append(self._heartbeat)
+            self._heartbeat = None
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

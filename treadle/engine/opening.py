@@ -17,7 +17,7 @@ from ..storage.checkpoints import CheckpointStore
 from ..storage.database import RunDatabase
 from ..storage.folder import RunFolder
 from ..storage.journal import Journal
-from ..storage.runs import EVENTS, RunRecord
+from ..storage.runs import DATABASE, EVENTS, RunRecord
 from ..storage.workspace import FolderWorkspace
 from .services import Services
 
@@ -43,7 +43,7 @@ def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
 def _folder(services: Services, record: RunRecord) -> RunFolder:
     """The lease first: whoever had it may still have been writing when the record was read."""
     path = services.store.folder(record)
-    database = RunDatabase(path / "run.sqlite", clock=services.clock)
+    database = RunDatabase(path / DATABASE, clock=services.clock)
     epoch = database.acquire(services.holder)
     return RunFolder(
         services.store.load(record.id),
