@@ -79,7 +79,13 @@ def main() -> None:
     best = min(runs, key=lambda run: run.over)
     load = os.getloadavg()[0]
     if options.json:
-        told = {"whole": best.whole, "runtimeImport": best.runtime_import, "over": best.over, "load": load, "bareLoopNs": turn}
+        told = {
+            "whole": best.whole,
+            "runtimeImport": best.runtime_import,
+            "over": best.over,
+            "load": load,
+            "bareLoopNs": turn,
+        }
         print(json.dumps({**told, "runs": [run._asdict() for run in runs]}))
         return
     print(f"{'whole s':>10} {'import s':>10} {'over s':>10}")
