@@ -35,6 +35,8 @@ def answered(number: int, answer: ModelResponse, provider_state: dict[str, Json]
         "hasReasoning": False,
         "textChars": count_chars(answer.text),
         "textWords": count_words(answer.text),
+        "assistantTextChars": count_chars(answer.text),
+        "assistantTextWords": count_words(answer.text),
         "reasoningChars": 0,
         "reasoningWords": 0,
     }
