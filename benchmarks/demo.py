@@ -2,7 +2,7 @@
 
 Each run is a fresh interpreter that imports the graph runtime with a stop-watch, then runs the demo; the whole process
 is timed from outside. What is over the import is Treadle's own: its start, the run, its server, its waits. One run
-before, uncounted, compiles every module, as installing does; a loop of bare Python, timed beside, tells the machine.
+before, uncounted, compiles every module, as installing does. The import is the floor: it tells how fast the machine is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import timeit
 from typing import NamedTuple
 
 _PROGRAM = """
@@ -29,9 +28,6 @@ try:
 finally:
     print(took, file=sys.stderr)
 """
-
-
-_LOOP = 1_000_000
 
 
 class Measured(NamedTuple):
@@ -62,11 +58,6 @@ def measure(bytecode: str) -> Measured:
     return Measured(whole, float(ran.stderr.splitlines()[-1]))
 
 
-def bare_loop() -> float:
-    """Nanoseconds that one turn of an empty loop takes here: the least of five."""
-    return min(timeit.repeat("pass", number=_LOOP, repeat=5)) / _LOOP * 1e9
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--repeat", type=int, default=5, help="runs; the one with the least over the import is shown")
@@ -75,24 +66,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as bytecode:
         measure(bytecode)
         runs = [measure(bytecode) for _ in range(options.repeat)]
-    turn = bare_loop()
     best = min(runs, key=lambda run: run.over)
     load = os.getloadavg()[0]
     if options.json:
-        told = {
-            "whole": best.whole,
-            "runtimeImport": best.runtime_import,
-            "over": best.over,
-            "load": load,
-            "bareLoopNs": turn,
-        }
+        told = {"whole": best.whole, "runtimeImport": best.runtime_import, "over": best.over, "load": load}
         print(json.dumps({**told, "runs": [run._asdict() for run in runs]}))
         return
     print(f"{'whole s':>10} {'import s':>10} {'over s':>10}")
     for run in runs:
         print(f"{run.whole:10.2f} {run.runtime_import:10.2f} {run.over:10.2f}")
     print(f"least over the import: {best.over:.2f} s ({best.over / best.runtime_import:.2f} of it); load {load:.1f}")
-    print(f"one turn of a bare loop: {turn:.0f} ns")
 
 
 if __name__ == "__main__":
