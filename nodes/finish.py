@@ -29,7 +29,10 @@ async def finish(state: RunState, deps: Deps) -> Update:
     except RunCancelled:
         return await _cancelled(run)
     except TreadleError as error:
-        return await end_badly(run, error.report())
+        ended = run.folder.record.status
+        if not ended.is_terminal:
+            return await end_badly(run, error.report())
+        await in_thread(lambda: run.folder.set_status_only(ended))  # the journal tells it, the record could not
     return Update(Outcome.COMPLETED)
 
 

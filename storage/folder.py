@@ -112,7 +112,8 @@ class RunFolder:
             try:
                 self._make_all(changes, durable)
             except BaseException:
-                self.record, self.resumed, self.told = before  # what is not in the journal has not happened
+                if self.journal_end is None:  # what is not in the journal has not happened
+                    self.record, self.resumed, self.told = before
                 raise
         self.renew_if_due()
 

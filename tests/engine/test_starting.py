@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from treadle.graph.errors import InvalidInput, NotFound, TreadleError
+from treadle.graph.errors import InvalidInput, NotFound, StorageFailed, TreadleError
 from treadle.graph.jsontext import Json
 from treadle.graph.status import RunStatus
 
@@ -83,6 +83,22 @@ async def test_a_chat_that_is_not_there_refuses_the_start(stage: Stage) -> None:
             await show.start()
 
     assert not stage.root.exists()
+
+
+async def test_a_disk_that_has_no_room_for_the_input_refuses_the_start_and_the_same_start_works_later(
+    stage: Stage,
+) -> None:
+    stage.disk.fail("replace", when="input/generation_intent.json", times=1)
+    async with stage.show(words.WRITE, words.COMMIT_AND_FINISH) as show:
+        with pytest.raises(StorageFailed):
+            await show.start()
+        with pytest.raises(NotFound):
+            await show.engine.read_run(RUN)
+        await show.start()
+        played = await show.end()
+
+    assert played.types[0] == "run_created"
+    assert played.types[-1] == "run_completed"
 
 
 async def test_a_start_returns_once_the_run_is_in_its_journal(stage: Stage) -> None:

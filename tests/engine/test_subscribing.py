@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from treadle.engine.subscribing import PAGE, Subscription
 from treadle.graph.errors import InvalidInput, NotFound
 from treadle.graph.events import Event
 from treadle.testkit.replies import Reply
@@ -39,6 +40,57 @@ async def test_an_iterator_begins_after_the_seq_it_is_given(stage: Stage) -> Non
         told = [event.seq async for event in show.engine.subscribe(RUN, after_seq=50)]
 
     assert told == [51, 52, 53, 54]
+
+
+async def test_an_iterator_that_begins_at_the_end_ends_at_once(stage: Stage) -> None:
+    await stage.play(words.WRITE, words.COMMIT_AND_FINISH)
+    async with stage.show() as show, asyncio.timeout(20):
+        told = [event.seq async for event in show.engine.subscribe(RUN, after_seq=WHOLE[-1])]
+
+    assert told == []
+
+
+async def test_an_iterator_that_begins_at_an_end_that_only_the_journal_tells_ends_too(stage: Stage) -> None:
+    await stage.play(words.WRITE, words.COMMIT_AND_FINISH)
+    stage.forget_the_end()
+    async with stage.show() as show, asyncio.timeout(20):
+        told = [event.seq async for event in show.engine.subscribe(RUN, after_seq=WHOLE[-1])]
+
+    assert told == []
+
+
+async def test_an_iterator_ends_also_where_the_journal_never_got_the_end(stage: Stage) -> None:
+    stage.disk.fail("append", containing=b'"run_failed"')
+    before = await stage.play(words.NO_SUCH_MODEL)
+    async with stage.show() as show, asyncio.timeout(20):
+        told = [event.type async for event in show.engine.subscribe(RUN)]
+
+    assert told == before.types
+    assert told[-1] == "model_call_attempt_failed"
+
+
+class LateEnd:
+    """A run that ends while one looks whether it has: its last event comes between the page and the record."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
+        return self._events[after_seq : after_seq + limit]
+
+    async def ended(self, run_id: str) -> bool:
+        self._events = [Event(1, "evt_1", run_id, "2026-01-01T00:00:00.000Z", "info", "run_completed", None)]
+        return True
+
+    def wake(self, run_id: str, callback: Callable[[], None]) -> Callable[[], None]:
+        return lambda: None
+
+
+async def test_an_end_that_comes_while_one_looks_for_it_is_told() -> None:
+    async with asyncio.timeout(20):
+        told = [event.type async for event in Subscription(LateEnd(), RUN, 0, 500, PAGE)]
+
+    assert told == ["run_completed"]
 
 
 async def test_an_iterator_follows_a_run_that_another_engine_drives(stage: Stage) -> None:

@@ -120,6 +120,11 @@ class Stage:
     def run_folder(self, run_id: str = RUN) -> Path:
         return next(self.root.glob(f"_tauritavern/agent-workspaces/chats/*/runs/{run_id}"))
 
+    def forget_the_end(self, run_id: str = RUN) -> None:
+        """As if the process had been killed after the event that ended the run, before the record said so."""
+        for record in (self.run_folder(run_id) / "run.json", *self.root.glob(f"*/*/index/runs/{run_id}.json")):
+            record.write_text(record.read_text().replace('"status": "completed"', '"status": "finishing"'))
+
     async def played(self, engine: Engine, run_id: str = RUN) -> Played:
         record = await engine.read_run(run_id)
         events = tuple([event async for event in _all_events(engine, run_id)])

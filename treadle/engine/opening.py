@@ -34,7 +34,7 @@ def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
         folder.journal.open()
         run = _run(services, folder, ask_for)
         _replay(run, folder.journal.read_all())
-    except TreadleError:
+    except BaseException:
         folder.close()
         raise
     return run
@@ -45,8 +45,14 @@ def _folder(services: Services, record: RunRecord) -> RunFolder:
     path = services.store.folder(record)
     database = RunDatabase(path / DATABASE, clock=services.clock)
     epoch = database.acquire(services.holder)
+    try:
+        newest = services.store.load(record.id)
+    except BaseException:
+        database.release(services.holder, epoch)
+        database.close()
+        raise
     return RunFolder(
-        services.store.load(record.id),
+        newest,
         store=services.store,
         disk=services.disk,
         journal=Journal(path / EVENTS, run_id=record.id, disk=services.disk, clock=services.clock, ids=services.ids),
@@ -90,31 +96,36 @@ def _replay(run: Run, events: Iterable[Event]) -> None:
         run.folder.ledger.add((event,))
         told: Json = event.payload
         last = last if event.type in _ABOUT_RESUMES else event.type
-        match event.type:
-            case EventType.STATUS_CHANGED:
-                statuses.append(RunStatus(told["status"]))
-            case EventType.RUN_CANCEL_REQUESTED:
-                run.cancel.raise_()
-            case EventType.TOOL_CALL_REQUESTED:
-                run.first_rounds.setdefault(told["callId"], told["round"])
-                arguments[told["round"], told["callId"]] = told["argumentsRef"]
-            case EventType.TOOL_CALL_STARTED:
-                before[told["round"], told["callId"]] = _effect(told).get("preSha256")
-            case EventType.TOOL_RESULT_STORED:
-                call = (told["round"], told["callId"])
-                _observe(run, arguments[call], told["path"], before.get(call))
-            case EventType.WORKSPACE_FILE_WRITTEN | EventType.WORKSPACE_PATCH_APPLIED:
-                touched = told["path"]
-            case EventType.CHECKPOINT_CREATED if touched:
-                kept[touched], touched = told["checkpointId"], ""
-            case EventType.CONTEXT_TOOL_RESULT_HYDRATED:
-                run.hydrated_from[told["round"], told["callId"]] = kept[told["path"]]
-            case EventType.DRIFT_RECOVERY_ATTEMPTED:
-                run.drift_commits[told["round"]] = told["committedCount"]
-            case EventType.CHAT_COMMIT_RECORDED:
-                run.commits.append((told["commitId"], told["messageId"]))
-            case _:
-                pass
+        try:
+            match event.type:
+                case EventType.STATUS_CHANGED:
+                    statuses.append(RunStatus(told["status"]))
+                case EventType.RUN_CANCEL_REQUESTED:
+                    run.cancel.raise_()
+                case EventType.TOOL_CALL_REQUESTED:
+                    run.first_rounds.setdefault(told["callId"], told["round"])
+                    arguments[told["round"], told["callId"]] = told["argumentsRef"]
+                case EventType.TOOL_CALL_STARTED:
+                    before[told["round"], told["callId"]] = _effect(told).get("preSha256")
+                case EventType.TOOL_RESULT_STORED:
+                    call = (told["round"], told["callId"])
+                    _observe(run, arguments[call], told["path"], before.get(call))
+                case EventType.WORKSPACE_FILE_WRITTEN | EventType.WORKSPACE_PATCH_APPLIED:
+                    touched = told["path"]
+                case EventType.CHECKPOINT_CREATED if touched:
+                    kept[touched], touched = told["checkpointId"], ""
+                case EventType.CONTEXT_TOOL_RESULT_HYDRATED:
+                    run.hydrated_from[told["round"], told["callId"]] = kept[told["path"]]
+                case EventType.DRIFT_RECOVERY_ATTEMPTED:
+                    run.drift_commits[told["round"]] = told["committedCount"]
+                case EventType.CHAT_COMMIT_RECORDED:
+                    run.commits.append((told["commitId"], told["messageId"]))
+                case _:
+                    pass
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidData(
+                f"event {event.seq} ({event.type}) of {EVENTS} does not hold what such an event tells: {error!r}"
+            ) from error
     if run.folder.record.status.is_terminal:
         return
     ended = run.folder.journal_end

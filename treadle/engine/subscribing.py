@@ -39,7 +39,9 @@ class Subscription:
         usable = math.isfinite(interval_ms) and interval_ms >= 100
         self._source = source
         self._run_id = run_id
-        self._cursor = after_seq
+        self._after = after_seq
+        self._cursor = after_seq - 1 if after_seq > 0 else after_seq
+        """One before: the event that was seen last may be the one that ended the run."""
         self._limit = limit
         self._interval = (interval_ms if usable else DEFAULT_INTERVAL_MS) / 1000
         self._stopped = False
@@ -84,7 +86,8 @@ class Subscription:
                     if self._stopped:
                         return
                     self._cursor = event.seq
-                    yield event
+                    if event.seq > self._after:
+                        yield event
                     if stop_at_terminal and event.type in TERMINAL_EVENTS:
                         return
                 if page:
