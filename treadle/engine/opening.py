@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..graph.errors import InvalidData, TreadleError
@@ -33,7 +33,10 @@ def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
     try:
         folder.journal.open()
         run = _run(services, folder, ask_for)
-        _replay(run, folder.journal.read_all())
+        replay = _Replay(run)
+        for event in folder.journal.read_all():
+            replay.take(event)
+        replay.settle()
     except BaseException:
         folder.close()
         raise
@@ -85,65 +88,72 @@ def _equipment(services: Services, folder: RunFolder) -> Equipment | TreadleErro
         return error
 
 
-def _replay(run: Run, events: Iterable[Event]) -> None:
+class _Replay:
     """What the run's memory held, from what its journal and its files hold."""
-    kept: dict[str, str] = {}
-    touched = ""
-    arguments: dict[tuple[int, str], str] = {}
-    before: dict[tuple[int, str], str | None] = {}
-    statuses, last = [RunStatus.CREATED], ""
-    for event in events:
-        run.folder.ledger.add((event,))
-        told: Json = event.payload
-        last = last if event.type in _ABOUT_RESUMES else event.type
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._kept: dict[str, str] = {}
+        self._touched = ""
+        self._arguments: dict[tuple[int, str], str] = {}
+        self._before: dict[tuple[int, str], str | None] = {}
+        self._statuses, self._last = [RunStatus.CREATED], ""
+
+    def take(self, event: Event) -> None:
+        """Raises InvalidData for an event that lacks what such an event tells."""
+        self._run.folder.ledger.add((event,))
+        self._last = self._last if event.type in _ABOUT_RESUMES else event.type
         try:
-            match event.type:
-                case EventType.STATUS_CHANGED:
-                    statuses.append(RunStatus(told["status"]))
-                case EventType.RUN_CANCEL_REQUESTED:
-                    run.cancel.raise_()
-                case EventType.TOOL_CALL_REQUESTED:
-                    run.first_rounds.setdefault(told["callId"], told["round"])
-                    arguments[told["round"], told["callId"]] = told["argumentsRef"]
-                case EventType.TOOL_CALL_STARTED:
-                    before[told["round"], told["callId"]] = _effect(told).get("preSha256")
-                case EventType.TOOL_RESULT_STORED:
-                    call = (told["round"], told["callId"])
-                    _observe(run, arguments[call], told["path"], before.get(call))
-                case EventType.WORKSPACE_FILE_WRITTEN | EventType.WORKSPACE_PATCH_APPLIED:
-                    touched = told["path"]
-                case EventType.CHECKPOINT_CREATED if touched:
-                    kept[touched], touched = told["checkpointId"], ""
-                case EventType.CONTEXT_TOOL_RESULT_HYDRATED:
-                    run.hydrated_from[told["round"], told["callId"]] = kept[told["path"]]
-                case EventType.DRIFT_RECOVERY_ATTEMPTED:
-                    run.drift_commits[told["round"]] = told["committedCount"]
-                case EventType.CHAT_COMMIT_RECORDED:
-                    run.commits.append((told["commitId"], told["messageId"]))
-                case _:
-                    pass
+            self._remember(event.type, event.payload)
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidData(
                 f"event {event.seq} ({event.type}) of {EVENTS} does not hold what such an event tells: {error!r}"
             ) from error
-    if run.folder.record.status.is_terminal:
-        return
-    ended = run.folder.journal_end
-    if ended is not None:  # a crash came between the terminal event and the record
-        run.folder.set_status_only(ended)
-    else:
-        _stand_where_the_journal_stands(run.folder, statuses, last)
+
+    def _remember(self, event_type: str, told: Json) -> None:
+        run = self._run
+        match event_type:
+            case EventType.STATUS_CHANGED:
+                self._statuses.append(RunStatus(told["status"]))
+            case EventType.RUN_CANCEL_REQUESTED:
+                run.cancel.raise_()
+            case EventType.TOOL_CALL_REQUESTED:
+                run.first_rounds.setdefault(told["callId"], told["round"])
+                self._arguments[_call(told)] = told["argumentsRef"]
+            case EventType.TOOL_CALL_STARTED:
+                effect: dict[str, Json] = told.get("effect") or {}
+                self._before[_call(told)] = effect.get("preSha256")
+            case EventType.TOOL_RESULT_STORED:
+                _observe(run, self._arguments[_call(told)], told["path"], self._before.get(_call(told)))
+            case EventType.WORKSPACE_FILE_WRITTEN | EventType.WORKSPACE_PATCH_APPLIED:
+                self._touched = told["path"]
+            case EventType.CHECKPOINT_CREATED if self._touched:
+                self._kept[self._touched], self._touched = told["checkpointId"], ""
+            case EventType.CONTEXT_TOOL_RESULT_HYDRATED:
+                run.hydrated_from[_call(told)] = self._kept[told["path"]]
+            case EventType.DRIFT_RECOVERY_ATTEMPTED:
+                run.drift_commits[told["round"]] = told["committedCount"]
+            case EventType.CHAT_COMMIT_RECORDED:
+                run.commits.append((told["commitId"], told["messageId"]))
+            case _:
+                pass
+
+    def settle(self) -> None:
+        """Bring the record to where the journal stands: a crash may have come between the two."""
+        folder = self._run.folder
+        if folder.record.status.is_terminal:
+            return
+        if folder.journal_end is not None:
+            folder.set_status_only(folder.journal_end)
+            return
+        # the record is saved before its event is written, so it may be one status ahead
+        reached = next(status for status in reversed(self._statuses) if not status.is_terminal)
+        folder.record = replace(folder.record, status=reached)
+        folder.told = self._statuses[-1] if self._last == EventType.STATUS_CHANGED else None
 
 
-def _stand_where_the_journal_stands(folder: RunFolder, statuses: list[RunStatus], last: str) -> None:
-    """The record is saved before its event is written, so after a crash it may be one status ahead."""
-    reached = next(status for status in reversed(statuses) if not status.is_terminal)
-    folder.record = replace(folder.record, status=reached)
-    folder.told = statuses[-1] if last == EventType.STATUS_CHANGED else None
-
-
-def _effect(started: dict[str, Json]) -> dict[str, Json]:
-    return started.get("effect") or {}
+def _call(told: Json) -> tuple[int, str]:
+    return told["round"], told["callId"]
 
 
 def _observe(run: Run, arguments: str, stored: str, pre_sha256: str | None) -> None:
