@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..graph.errors import InvalidData, LeaseLost, RunCancelled, RunFailed
+from ..graph.errors import InvalidData, LeaseLost, RunCancelled, RunFailed, StorageFailed
 from ..graph.events import EventType, Level
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.ports import Clock
@@ -113,7 +113,7 @@ class RunFolder:
                 self._make_all(changes, durable)
             except BaseException:
                 if self.journal_end is None:  # what is not in the journal has not happened
-                    self.record, self.resumed, self.told = before
+                    self._put_back(*before)
                 raise
         self.renew_if_due()
 
@@ -169,6 +169,13 @@ class RunFolder:
         with self._lock, self._guarded():
             self.record = at_status(self.record, status, self._clock.now())
             self._store.save(self.record)
+
+    def _put_back(self, record: RunRecord, resumed: bool, told: RunStatus | None) -> None:
+        saved, self.record = self.record, record
+        self.resumed, self.told = resumed, told
+        if saved.status is not record.status:
+            with suppress(StorageFailed):  # then readers see it ahead of the journal until the next status
+                self._store.save(record)
 
     def _guarded(self) -> AbstractContextManager[object]:
         if self._closed:

@@ -73,6 +73,15 @@ class TestFailedChanges:
         assert _types(folder) == ["status_changed", "run_failed"]
         assert _saved_status(folder) == "failed"
 
+    def test_its_status_is_taken_back_on_disk_too(self, folder: RunFolder, disk: FaultyDisk) -> None:
+        before = folder.record.status
+        disk.fail("append", times=1)
+        with pytest.raises(JournalAppendFailed):
+            folder.request_cancel()
+
+        assert _saved_status(folder) == before
+        assert folder.request_cancel()
+
     def test_a_resumed_run_whose_change_failed_may_still_enter_any_status(
         self, folder: RunFolder, disk: FaultyDisk
     ) -> None:

@@ -129,8 +129,7 @@ def _opened(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
     """The run, `run_created` in its journal: after a crash it may not be there yet."""
     run = open_run(services, record, ask_for)
     try:
-        if not run.folder.record.status.is_terminal:
-            run.folder.apply(created(record))
+        run.folder.apply(created(record))
     except BaseException:
         run.folder.close()
         raise
