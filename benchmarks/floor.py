@@ -18,6 +18,8 @@ from work import Laps, instant_model, start_request
 from treadle.engine.services import Services
 from treadle.engine.starting import checked_record, lay_down
 from treadle.gateway.gateway import Exchange
+from treadle.gateway.outgoing import Outgoing
+from treadle.gateway.provider_state import initial
 from treadle.graph.events import EventType
 from treadle.graph.jsontext import Json
 from treadle.graph.messages import Message, ModelResponse, Role, ToolCall, ToolResult, ToolResultPart
@@ -74,6 +76,7 @@ class Loop:
         )
         self._checkpoints = CheckpointStore(self.path, record.id, services.disk, services.clock)
         self._fragments = list(equipment.conversation.fragments)
+        self._state = initial(record.id)
         self._made: dict[str, str] = {}
         """The hash of each file that was written."""
 
@@ -81,8 +84,8 @@ class Loop:
         """The model's answer to everything so far, stored."""
         gateway, equipment = self._services.gateway, self._equipment
         await self._apart(lambda: self._begin(number))
-        request = gateway.build(equipment.connection, equipment.settings, self._fragments, equipment.specs)
-        exchange = await gateway.generate(equipment.connection, request, equipment.specs)
+        exchange = await gateway.generate(self._outgoing())
+        self._state = exchange.provider_state
         await self._apart(lambda: self._store(number, exchange))
         self._fragments.append(gateway.encode_turn(equipment.connection, exchange.response.message, exchange.native))
         return exchange.response
@@ -101,9 +104,13 @@ class Loop:
 
     async def last_call(self) -> None:
         """The call after the last round, which ends that round's time; its answer is dropped."""
-        gateway, equipment = self._services.gateway, self._equipment
-        request = gateway.build(equipment.connection, equipment.settings, self._fragments, equipment.specs)
-        await gateway.generate(equipment.connection, request, equipment.specs)
+        await self._services.gateway.generate(self._outgoing())
+
+    def _outgoing(self) -> Outgoing:
+        equipment = self._equipment
+        return self._services.gateway.outgoing(
+            equipment.connection, equipment.settings, self._fragments, equipment.specs, self._state
+        )
 
     def _begin(self, number: int) -> None:
         retries = self._equipment.profile.max_retries
@@ -117,8 +124,8 @@ class Loop:
 
     def _store(self, number: int, exchange: Exchange) -> None:
         self._put(body_path(number), exchange.body)
-        self._put(response_path(number), pretty(response(number, exchange.response, exchange.body)))
-        self._journal.append(answered(number, exchange.response, exchange.provider_state))
+        self._put(response_path(number), pretty(response(number, exchange)))
+        self._journal.append(answered(number, exchange))
 
     def _change(self, told: dict[str, Json], call: ToolCall, given: ToolResult, data: bytes) -> None:
         path, sha256 = given.structured["path"], given.structured["sha256"]

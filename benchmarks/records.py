@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from treadle.gateway.gateway import Exchange
+from treadle.gateway.provider_state import told
 from treadle.graph.events import EventType
 from treadle.graph.jsontext import Json
-from treadle.graph.messages import ModelResponse, ToolCall, ToolResult, part_json
+from treadle.graph.messages import ToolCall, ToolResult, part_json
 from treadle.graph.paths import WorkspacePath
 from treadle.graph.text import count_chars, count_words, sha256_bytes
 from treadle.storage.journal import Entry
 from treadle.storage.runs import body_path, response_path
 
 
-def response(number: int, answer: ModelResponse, body: bytes) -> Json:
+def response(number: int, exchange: Exchange) -> Json:
+    answer = exchange.response
     return {
         "round": number,
         "response": {
@@ -19,14 +22,15 @@ def response(number: int, answer: ModelResponse, body: bytes) -> Json:
             "toolCalls": [call.to_json() for call in answer.tool_calls],
             "text": answer.text,
             "providerMetadata": answer.metadata_json(),
+            "providerState": exchange.provider_state,
             "rawPath": body_path(number),
-            "rawSha256": sha256_bytes(body),
+            "rawSha256": sha256_bytes(exchange.body),
         },
     }
 
 
-def answered(number: int, answer: ModelResponse, provider_state: dict[str, Json]) -> list[Entry]:
-    path = response_path(number)
+def answered(number: int, exchange: Exchange) -> list[Entry]:
+    path, answer = response_path(number), exchange.response
     completed: dict[str, Json] = {
         "round": number,
         "modelResponsePath": path,
@@ -43,7 +47,7 @@ def answered(number: int, answer: ModelResponse, provider_state: dict[str, Json]
     stored = {"round": number, "path": path, "responseId": answer.id, "model": answer.model}
     return [
         Entry(EventType.MODEL_RESPONSE_STORED, stored),
-        Entry(EventType.PROVIDER_STATE_UPDATED, {"round": number, "providerState": provider_state}),
+        Entry(EventType.PROVIDER_STATE_UPDATED, {"round": number, "providerState": told(exchange.provider_state)}),
         Entry(EventType.MODEL_COMPLETED, completed),
     ]
 

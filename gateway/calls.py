@@ -1,24 +1,53 @@
-"""Tool calls as every format decodes them: ids are required, names are canonicalised, arguments are never guessed."""
+"""What every format needs of a message: its tool calls, its result, and the block that the provider itself sent.
+
+Ids are required, names are canonicalised, arguments are never guessed.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 from ..graph.errors import ModelFailed
 from ..graph.identity import CallId
 from ..graph.jsontext import Json, is_object
-from ..graph.messages import ToolCall, ToolSpec
+from ..graph.messages import Message, NativePart, Part, ToolCall, ToolResult, ToolResultPart, ToolSpec
+from .connection import Connection
 from .wire import value_of
 
 _WIRE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 
+CONTENT_PART = "openai.content_part"
+"""The provider of native parts that came with the prompt: content parts in OpenAI's form."""
+
+
 class CallInvalid(ModelFailed):
     """The model's tool call can't be used: it has no id or name, or its id is not its own."""
 
     code = "model.invalid_tool_call"
+
+
+def own_native(message: Message, provider: str, connection: Connection) -> NativePart | None:
+    """The block that this connection sent us with the message; raises ModelFailed if there are several."""
+    found = [part for part in message.parts if is_own(part, provider, connection)]
+    if len(found) > 1:
+        raise _invalid_message("a message holds several blocks of one provider")
+    return found[0] if found else None
+
+
+def is_own(part: Part, provider: str, connection: Connection) -> TypeGuard[NativePart]:
+    return isinstance(part, NativePart) and part.provider == provider and part.origin in ("", connection.origin)
+
+
+def result_of(message: Message) -> ToolResult:
+    """The one result of a tool message; raises ModelFailed `agent.invalid_model_message`."""
+    results = [part.result for part in message.parts if isinstance(part, ToolResultPart)]
+    if len(results) != 1:
+        raise _invalid_message("a tool message must hold exactly one result")
+    return results[0]
 
 
 def canonical_name(raw: str, tools: Iterable[ToolSpec]) -> str:
@@ -74,3 +103,7 @@ def arguments(given: Json) -> tuple[Json, bool]:
     if value is None:
         return {}, False
     return (value, False) if is_object(value) else (given, True)
+
+
+def _invalid_message(message: str) -> ModelFailed:
+    return ModelFailed(message, code="agent.invalid_model_message")

@@ -53,6 +53,11 @@ class Connection:
         return hashlib.sha256(named).hexdigest()[:16]
 
     @property
+    def key(self) -> str:
+        """Sixteen hex digits that change with anything that a provider's memory of us may depend on."""
+        return self.origin
+
+    @property
     def endpoint(self) -> str:
         """The base URL for people and logs, without a query."""
         return without_query(self.base_url)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph.errors import NativeMetadataLost
-from ..graph.messages import Message, NativePart
+from ..graph.messages import Message, ModelResponse, NativePart
 from ..graph.text import sha256_bytes
 
 
@@ -28,6 +28,16 @@ def check(message: Message, digests: Sequence[str]) -> None:
                 "a provider's block is not as it was received; nothing was sent",
                 details={"block": position, "expectedSha256": then, "foundSha256": now},
             )
+
+
+def check_arrival(response: ModelResponse, provider: str) -> None:
+    """Raises NativeMetadataLost where an answer has tool calls and its native part did not come with it."""
+    parts = response.message.parts
+    if response.tool_calls and not any(isinstance(part, NativePart) and part.provider == provider for part in parts):
+        raise NativeMetadataLost(
+            f"the answer has tool calls but no native {provider} blocks; it can't be continued, and nothing was executed",
+            details={"provider": provider, "toolCalls": len(response.tool_calls)},
+        )
 
 
 def check_body(body: bytes, sha256: str) -> None:

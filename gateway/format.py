@@ -8,6 +8,7 @@ from typing import Protocol
 from ..graph.jsontext import Json
 from ..graph.messages import Message, ModelResponse, ToolSpec
 from .connection import Connection
+from .outgoing import Fragment, Outgoing
 from .wire import Body
 
 
@@ -17,26 +18,42 @@ class Format(Protocol):
     @property
     def NAME(self) -> str: ...  # noqa: N802
 
+    @property
+    def NATIVE(self) -> str:  # noqa: N802
+        """The `provider` of this format's native parts."""
+        ...
+
+    @property
+    def COUNTED(self) -> bool:  # noqa: N802
+        """Whether an answer with tool calls and without its native part is lost (`model.native_metadata_lost`)."""
+        ...
+
+    @property
+    def CONTINUES(self) -> bool:  # noqa: N802
+        """Whether the provider can remember an answer, so that a later request sends only what is new."""
+        ...
+
     def endpoint(self, connection: Connection) -> tuple[str, dict[str, str]]:
         """The URL, and the headers that the format itself needs (authorization, versions)."""
         ...
 
-    def encode_message(self, message: Message, connection: Connection) -> bytes:
-        """One message as a fragment that does not depend on its place; only `encode` reads fragments.
+    def encode_message(self, message: Message, connection: Connection) -> Fragment:
+        """One message as a fragment that does not depend on its place.
 
-        Raises ModelFailed `agent.invalid_model_message`.
+        Native parts of another provider or origin are left out, canonical parts go in their stead.
+        Raises ModelFailed `agent.invalid_model_message`, and ValueError for what can't be written as JSON.
         """
         ...
 
-    def encode(
-        self,
-        connection: Connection,
-        payload: dict[str, Json],
-        fragments: Sequence[bytes],
-        tools: Sequence[ToolSpec],
-        tool_choice: Json,
-    ) -> bytes:
-        """The body; old turns are joined, never encoded again. Raises ModelFailed, InvalidInput."""
+    def encode(self, outgoing: Outgoing) -> list[bytes]:
+        """The body in pieces that are joined once; old turns are never encoded again. Raises ModelFailed, InvalidInput."""
+        ...
+
+    def read(self, data: bytes) -> Body:
+        """The answer's document in the bytes as they were received (several documents or frames, it may be).
+
+        Raises Unreadable.
+        """
         ...
 
     def error_in(self, body: Body) -> Json:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..graph.errors import ModelFailed, NativeMetadataLost
 from ..graph.jsontext import Json
-from ..graph.messages import Message, ModelResponse, NativePart, ToolSpec
+from ..graph.messages import Finish, Message, ModelResponse, NativePart, ToolSpec
 from ..graph.ports import Clock, ModelTransport, SecretStore, WireReply, WireRequest
-from . import custody, errors
+from . import custody, errors, provider_state, transcript
+from .calls import CONTENT_PART, is_own
 from .connection import Connection, without_query
+from .delivery import Delivered, Delivery, WireCall
 from .format import Format
 from .formats import openai_compatible
+from .outgoing import Fragment, Outgoing
 from .sources import connection_from_payload
-from .wire import Unreadable, read
+from .wire import Unreadable
 
-FORMATS: dict[str, Format] = {openai_compatible.NAME: openai_compatible}
-"""The formats that are built, by name: a new one is a module of `formats/` and a line here."""
+FORMATS: dict[str, Format] = {shape.NAME: shape for shape in (openai_compatible,)}
+"""The formats that are built, by name: a new one is a module of `formats/` and a name in this line."""
+
+MAX_PAUSES = 5
+"""How often an answer may break off and be gone on with (`pause_turn`) inside one attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +32,22 @@ class Exchange:
 
     response: ModelResponse
     body: bytes = field(repr=False)
+    """As received; several documents or frames stand one a line."""
     status: int
     headers: Mapping[str, str] = field(repr=False)
     provider_state: dict[str, Json]
+    """The state that the next request builds on."""
     native: tuple[str, ...]
     """The SHA-256 of each native block, taken at birth (see `encode_turn`)."""
+    replays: tuple[str, ...] = ()
+    """Why the whole transcript was sent once more, each time that it was."""
 
 
 class ModelGateway:
-    """Safe for many runs at once; it remembers only which connections refuse reasoning."""
+    """Safe for many runs at once; it remembers only live sessions and which connections refuse reasoning."""
 
     def __init__(self, transport: ModelTransport, secrets: SecretStore, clock: Clock) -> None:
-        self._transport = transport
+        self._delivery = Delivery(transport, clock)
         self._secrets = secrets
         self._clock = clock
         self._refusals: dict[str, str] = {}
@@ -52,8 +62,8 @@ class ModelGateway:
         format_of(connection)
         return connection
 
-    def encode_turn(self, connection: Connection, message: Message, born: Sequence[str] | None = None) -> bytes:
-        """One message as a fragment, to be kept and given to `build` with every later request on this connection.
+    def encode_turn(self, connection: Connection, message: Message, born: Sequence[str] | None = None) -> Fragment:
+        """One message as a fragment, to be kept and given to `outgoing` with every later request on this connection.
 
         `born` are the digests that came with the answer (`Exchange.native`): a block that is not as it was received,
         or no JSON, raises NativeMetadataLost. Raises ModelFailed `agent.invalid_model_message`.
@@ -67,44 +77,68 @@ class ModelGateway:
                 raise NativeMetadataLost(f"a provider's block can't be read: {error}") from error
             raise _unbuildable(error) from error
 
-    def build(
+    def outgoing(
         self,
         connection: Connection,
-        payload: dict[str, Json],
-        fragments: Sequence[bytes],
+        settings: dict[str, Json],
+        fragments: Sequence[Fragment],
         tools: Sequence[ToolSpec],
+        state: Json,
+        *,
+        known: Sequence[ToolSpec] | None = None,
         tool_choice: Json = None,
-    ) -> WireRequest:
+    ) -> Outgoing:
+        """The request of a round; `state` is the run's provider state, `known` all tools that a call may name.
+
+        Raises ModelFailed `agent.provider_state_invalid`, `chat_completion.invalid_tool_transcript`: nothing is sent.
+        """
+        shape = format_of(connection)
+        transcript.check(fragments)
+        held = provider_state.continuation(state, connection, len(fragments), continues=shape.CONTINUES)
+        return Outgoing(
+            connection, settings, fragments, tools, tools if known is None else known, tool_choice,
+            session=held.session, cursor=held.cursor, previous=held.previous, transport=held.transport,
+        )  # fmt: skip
+
+    def build(self, outgoing: Outgoing) -> WireRequest:
         """The final request. Raises ModelFailed `model.request_build_failed`, and InvalidInput for bad settings."""
+        connection = outgoing.connection
         shape = format_of(connection)
         try:
-            body = shape.encode(connection, payload, fragments, tools, tool_choice)
+            pieces = tuple(shape.encode(outgoing))
         except (ValueError, TypeError) as error:
             raise _unbuildable(error) from error
+        body = b"".join(pieces)
         refusal = self._refusals.get(connection.origin)
-        if refusal is not None:
-            body = shape.mended(body, refusal) or body
+        mended = None if refusal is None else shape.mended(body, refusal)
         url, headers = shape.endpoint(connection)
-        return WireRequest(url, _headers(headers, connection), body)
+        if mended is not None:
+            return WireRequest(url, _headers(headers, connection), mended)
+        return WireRequest(url, _headers(headers, connection), body, pieces=pieces)
 
-    async def generate(self, connection: Connection, wire: WireRequest, tools: Sequence[ToolSpec]) -> Exchange:
-        """One attempt, and at most one repeat without what the host said it refuses; raises ModelFailed."""
-        reply = await self._transport.send(wire)
-        if reply.status == 400:
-            reply = await self._repeated(connection, wire, reply)
-        if not 200 <= reply.status < 300:
-            raise self._placed(errors.failure(reply, now=self._clock.now(), scrub=connection.scrub), wire)
-        try:
-            response = self._decode(connection, reply, tools)
-        except ModelFailed as failure:
-            raise self._placed(failure, wire) from failure.__cause__
-        return Exchange(
-            response=response,
-            body=reply.body,
-            status=reply.status,
-            headers=reply.headers,
-            provider_state=provider_state(connection, response),
-            native=custody.born(response.message),
+    async def generate(self, outgoing: Outgoing, heard: list[WireCall] | None = None) -> Exchange:
+        """One attempt, with the few repeats that are no retries: without what a host said it refuses, after a pause.
+
+        Every call that is made on the wire is added to `heard`, also where the attempt fails. Raises ModelFailed.
+        """
+        calls: list[WireCall] = [] if heard is None else heard
+        shape = format_of(outgoing.connection)
+        bodies: list[bytes] = []
+        asked = outgoing
+        for _ in range(1 + MAX_PAUSES):
+            delivered = await self._delivered(shape, asked, calls)
+            bodies.append(delivered.reply.body)
+            reply = replace(delivered.reply, body=b"\n".join(bodies))
+            try:
+                response = self._decode(shape, outgoing.connection, reply, outgoing.known)
+            except ModelFailed as failure:
+                raise _placed(failure, outgoing.connection) from failure.__cause__
+            if response.finish is not Finish.PAUSE or response.tool_calls:
+                return self._exchange(shape, outgoing, response, replace(delivered, reply=reply))
+            paused = shape.encode_message(response.message, outgoing.connection)
+            asked = replace(outgoing, fragments=[*outgoing.fragments, paused])
+        raise ModelFailed(
+            f"the model paused more than {MAX_PAUSES} times inside one answer", code="model.upstream_invalid_response"
         )
 
     def decode_stored(
@@ -115,47 +149,82 @@ class ModelGateway:
         *,
         sha256: str | None = None,
         origin: str | None = None,
+        provider_format: str | None = None,
     ) -> ModelResponse:
         """The answer in a stored reply, without the network.
 
-        `sha256`: of the body as it was received; another one raises NativeMetadataLost. `origin`: the connection that
-        answered, where it may not be this one.
+        `sha256`: of the body as it was received; another one raises NativeMetadataLost. `origin` and
+        `provider_format`: of the connection that answered, where it may not be this one.
         """
         if sha256 is not None:
             custody.check_body(body, sha256)
+        answered = connection if provider_format is None else replace(connection, format=provider_format)
+        shape = format_of(answered)
         try:
-            return format_of(connection).decode(read(body), connection, tools, origin or connection.origin)
+            return shape.decode(shape.read(body), answered, tools, origin or connection.origin)
         except Unreadable as error:
             raise NativeMetadataLost(f"a stored reply can't be read: {error}") from error
 
-    async def close(self) -> None:
-        await self._transport.close()
+    def close_session(self, session: str) -> None:
+        """Let a run's socket go, without waiting for it; an unknown session is none."""
+        self._delivery.close_session(session)
 
-    def _decode(self, connection: Connection, reply: WireReply, tools: Sequence[ToolSpec]) -> ModelResponse:
-        shape = format_of(connection)
+    async def close(self) -> None:
+        await self._delivery.close()
+
+    async def _delivered(self, shape: Format, outgoing: Outgoing, heard: list[WireCall]) -> Delivered:
+        """The provider's answer, or ModelFailed for its refusal."""
+        delivered = await self._delivery.deliver(shape, outgoing, self.build, heard)
+        if delivered.reply.status == 400:
+            delivered = await self._repeated(shape, outgoing.connection, delivered, heard)
+        reply = delivered.reply
+        if not 200 <= reply.status < 300:
+            failure = errors.failure(reply, now=self._clock.now(), scrub=outgoing.connection.scrub)
+            raise _placed(failure, outgoing.connection)
+        return delivered
+
+    async def _repeated(
+        self, shape: Format, connection: Connection, delivered: Delivered, heard: list[WireCall]
+    ) -> Delivered:
+        """The answer to the mended request, or the refusal where no repeat can help."""
+        words = delivered.reply.body.decode("utf-8", "replace")
+        wire = delivered.request
+        body = shape.mended(wire.body, words)
+        if body is None:
+            return delivered
+        again = await self._delivery.send(replace(wire, body=body, pieces=()), heard)
+        if again.status != 400:
+            self._refusals[connection.origin] = words[:4096]
+        return replace(delivered, reply=again)
+
+    def _decode(
+        self, shape: Format, connection: Connection, reply: WireReply, tools: Sequence[ToolSpec]
+    ) -> ModelResponse:
         try:
-            body = read(reply.body)
+            body = shape.read(reply.body)
             error = shape.error_in(body)
             if error is not None:
                 raise errors.failure_inside(reply, error, now=self._clock.now(), scrub=connection.scrub)
-            return shape.decode(body, connection, tools, connection.origin)
+            response = shape.decode(body, connection, tools, connection.origin)
         except Unreadable as error:
             raise errors.unreadable(reply, str(error), scrub=connection.scrub) from None
+        if shape.COUNTED:
+            custody.check_arrival(response, shape.NATIVE)
+        return response
 
-    async def _repeated(self, connection: Connection, wire: WireRequest, reply: WireReply) -> WireReply:
-        """The reply to the mended request, or `reply` where no repeat can help."""
-        words = reply.body.decode("utf-8", "replace")
-        body = format_of(connection).mended(wire.body, words)
-        if body is None:
-            return reply
-        again = await self._transport.send(WireRequest(wire.url, wire.headers, body, wire.method))
-        if again.status != 400:
-            self._refusals[connection.origin] = words[:4096]
-        return again
-
-    def _placed(self, failure: ModelFailed, wire: WireRequest) -> ModelFailed:
-        failure.details.setdefault("endpoint", without_query(wire.url))
-        return failure
+    def _exchange(self, shape: Format, outgoing: Outgoing, response: ModelResponse, delivered: Delivered) -> Exchange:
+        state = provider_state.updated(
+            outgoing.session,
+            outgoing.connection,
+            response,
+            len(outgoing.fragments),
+            native=shape.NATIVE if shape.COUNTED else None,
+            transport=delivered.transport,
+            continues=shape.CONTINUES,
+        )
+        reply = delivered.reply
+        born = custody.born(response.message)
+        return Exchange(response, reply.body, reply.status, reply.headers, state, born, delivered.replays)
 
 
 def format_of(connection: Connection) -> Format:
@@ -164,7 +233,7 @@ def format_of(connection: Connection) -> Format:
         return FORMATS[connection.format]
     except KeyError:
         raise ModelFailed(
-            f"the provider format {connection.format} is not built yet; {', '.join(FORMATS)} is",
+            f"the provider format {connection.format} is not built; these are: {', '.join(FORMATS)}",
             code="model.provider_denied",
             details={"providerFormat": connection.format},
         ) from None
@@ -172,25 +241,17 @@ def format_of(connection: Connection) -> Format:
 
 def native_left(message: Message, connection: Connection) -> int:
     """How many native blocks of the message this connection will not be sent: they came from another one."""
+    provider = format_of(connection).NATIVE
     return sum(
-        isinstance(part, NativePart)
-        and part.provider != openai_compatible.CONTENT_PART
-        and (part.provider != connection.format or part.origin not in ("", connection.origin))
+        isinstance(part, NativePart) and part.provider != CONTENT_PART and not is_own(part, provider, connection)
         for part in message.parts
     )
 
 
-def provider_state(connection: Connection, response: ModelResponse) -> dict[str, Json]:
-    """What `provider_state_updated` tells of an exchange; no native value is in it."""
-    return {
-        "chatCompletionSource": connection.source,
-        "providerFormat": connection.format,
-        "transport": "http",
-        "messageCursor": None,
-        "lastResponseId": response.id,
-        "previousResponseId": None,
-        "nativeContinuation": None,
-    }
+def _placed(failure: ModelFailed, connection: Connection) -> ModelFailed:
+    url, _ = format_of(connection).endpoint(connection)
+    failure.details.setdefault("endpoint", without_query(url))
+    return failure
 
 
 def _unbuildable(error: Exception) -> ModelFailed:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..graph.errors import InvalidInput, ModelFailed
-from ..graph.jsontext import Json, is_object
+from ..graph.jsontext import Json, dumps, is_object
 from ..graph.messages import ToolSpec
 from .connection import Connection
 
@@ -44,6 +44,17 @@ def chat_settings(connection: Connection, payload: dict[str, Json]) -> dict[str,
     if thinking is not None:
         settings["thinking"] = thinking
     return settings
+
+
+def with_overrides(connection: Connection, settings: dict[str, Json]) -> dict[str, Json]:
+    """The settings with the user's own body keys put in, then those that the user wants out left out."""
+    changed = settings | dict(connection.body_include)
+    return {key: value for key, value in changed.items() if key not in connection.body_exclude}
+
+
+def setting_pairs(settings: dict[str, Json]) -> list[tuple[bytes, bytes]]:
+    """Settings as pairs of a body; a key whose value is null is absent."""
+    return [(dumps(key)[1:-1], dumps(value)) for key, value in settings.items() if value is not None]
 
 
 def reasoning_effort(connection: Connection, given: Json) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,6 +60,27 @@ def read(data: bytes) -> Body:
     if not is_object(value):
         raise Unreadable("JSON that is not an object")
     return Body(text, value)
+
+
+def documents(data: bytes) -> list[str]:
+    """The JSON texts that stand one after another in `data` (lines, as a rule), each exactly as written.
+
+    Raises Unreadable where one of them is no JSON.
+    """
+    try:
+        text = data.removeprefix(_BOM).decode("utf-8")
+    except UnicodeDecodeError:
+        raise Unreadable("text that is not UTF-8") from None
+    found: list[str] = []
+    at = _skip(text, 0)
+    while at < len(text):
+        try:
+            _, end = _scan(text, at)
+        except ValueError:
+            raise Unreadable("text that is not JSON") from None
+        found.append(text[at:end])
+        at = _skip(text, end)
+    return found
 
 
 def value_of(text: str) -> Json:
@@ -123,13 +144,15 @@ def array_bytes(fragments: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(fragments) + b"]"
 
 
-def spliced(head: bytes, fragments: Sequence[bytes], tail: bytes) -> bytes:
-    """`head`, the fragments with commas between them, `tail`: one copy in all, however long the fragments are."""
-    if not fragments:
-        return head + tail
-    parts = [head + fragments[0], *fragments[1:]]
-    parts[-1] += tail
-    return b",".join(parts)
+def spliced(head: bytes, items: Iterable[bytes], tail: bytes) -> list[bytes]:
+    """`head`, the items with commas between them, `tail`: pieces to be joined once, however long the items are."""
+    pieces = [head]
+    for item in items:
+        pieces += (item, b",")
+    if len(pieces) > 1:
+        pieces.pop()
+    pieces.append(tail)
+    return pieces
 
 
 def to_text(data: bytes) -> str:

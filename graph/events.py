@@ -31,6 +31,8 @@ class EventType(StrEnum):
     MODEL_CALL_ATTEMPT_FAILED = "model_call_attempt_failed"
     MODEL_CALL_RETRY_SCHEDULED = "model_call_retry_scheduled"
     MODEL_RESPONSE_STORED = "model_response_stored"
+    PROVIDER_SWITCHED = "provider_switched"
+    PROVIDER_SESSION_REPLAYED = "provider_session_replayed"
     PROVIDER_STATE_UPDATED = "provider_state_updated"
     MODEL_COMPLETED = "model_completed"
     DRIFT_RECOVERY_ATTEMPTED = "drift_recovery_attempted"
@@ -74,6 +76,7 @@ _DEBUG = frozenset(
         EventType.CONTEXT_TOOL_RESULT_HYDRATED,
         EventType.MODEL_CALL_ATTEMPT_STARTED,
         EventType.MODEL_RESPONSE_STORED,
+        EventType.PROVIDER_SESSION_REPLAYED,
         EventType.PROVIDER_STATE_UPDATED,
         EventType.TOOL_RESULT_STORED,
     }

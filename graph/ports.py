@@ -45,6 +45,8 @@ class WireRequest:
     headers: Mapping[str, str] = field(repr=False)  # they hold the key
     body: bytes = field(repr=False)
     method: str = "POST"
+    pieces: tuple[bytes, ...] = field(default=(), repr=False)
+    """What the body was joined from, where it was: earlier messages are the same pieces in every request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from .errors import RunFailed
 from .table import Outcome
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class RunState:
     """`{commitId, messageId}` of the last confirmed commit."""
     checkpoint_count: int = 0
     provider_state: dict[str, Any] | None = None
-    """A summary of the provider's state, for people; the state itself is in the run folder."""
+    """What the last answer left on the provider's side: ids and cursors, no native block. None before the first."""
     outcome: str = ""
     """How the last step went: an `Outcome`."""
     error: dict[str, Any] | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..gateway.gateway import provider_state
+from ..gateway import provider_state
+from ..gateway.gateway import Exchange
 from ..graph.errors import ModelFailed, RunCancelled, TreadleError
 from ..graph.events import EventType, Level
 from ..graph.jsontext import Json
@@ -33,14 +34,17 @@ async def attempt(state: RunState, deps: Deps, opening: Opening) -> Update:
     run = deps.run
     if run.folder.ledger.find(EventType.MODEL_RESPONSE_STORED, round=state.round) is not None:
         turn = await in_thread(lambda: _stored_turn(run, state.round, opening))
-        await run.record(*_told(state.round, turn.answer, provider_state(run.connection, turn.answer)))
+        await run.record(*_told(state.round, turn))
         return await _answered(state, run, turn)
     started = {"round": state.round, "attempt": state.attempt, "maxRetries": run.profile.max_retries}
     begun = Log(EventType.MODEL_CALL_ATTEMPT_STARTED, started)
-    await in_thread(lambda: run.folder.apply(*opening(), begun))
+    await in_thread(lambda: run.folder.apply(*opening(), *_switched(run, state), begun))
+    held = state.provider_state or provider_state.initial(run.id)
     try:
-        request = run.gateway.build(run.connection, run.settings, run.conversation.fragments, run.specs)
-        exchange = await run.cancel.guard(run.gateway.generate(run.connection, request, registry.specs()))
+        outgoing = run.gateway.outgoing(
+            run.connection, run.settings, run.conversation.fragments, run.specs, held, known=registry.specs()
+        )
+        exchange = await run.cancel.guard(run.gateway.generate(outgoing))
     except RunCancelled:
         await run.record(_cancelled(started))
         raise
@@ -53,8 +57,9 @@ async def attempt(state: RunState, deps: Deps, opening: Opening) -> Update:
         await run.record(_failed(started, str(error), retryable=False, will_retry=False))
         raise
     run.cancel.check()
-    await run.record(*_stored(state, exchange.response, exchange.body, exchange.provider_state))
-    return await _answered(state, run, Turn(exchange.response, exchange.native))
+    turn = Turn(exchange.response, exchange.native, exchange.provider_state)
+    await run.record(*_replayed(started, exchange), *_stored(state, turn, exchange.body))
+    return await _answered(state, run, turn)
 
 
 def _stored_turn(run: Run, round_number: int, opening: Opening) -> Turn:
@@ -70,7 +75,7 @@ async def _answered(state: RunState, run: Run, turn: Turn) -> Update:
         "wait_ms": 0,
         "calls": tuple({"id": call.id, "name": call.name} for call in answer.tool_calls),
         "call_index": 0,
-        "provider_state": {"lastResponseId": answer.id, "model": answer.model, "format": answer.format},
+        "provider_state": turn.provider_state,
     }
     if answer.tool_calls:
         return Update(Outcome.TOOLS_CALLED, changes)
@@ -117,8 +122,36 @@ def _failed(started: dict[str, Json], message: str, *, retryable: bool, will_ret
     return Log(EventType.MODEL_CALL_ATTEMPT_FAILED, payload, Level.WARN if will_retry else Level.ERROR)
 
 
-def _stored(state: RunState, answer: ModelResponse, body: bytes, told: dict[str, Json]) -> list[Change]:
-    path = response_path(state.round)
+def _switched(run: Run, state: RunState) -> list[Change]:
+    """Word of a connection other than the last answer's: what it can't be sent is counted, not hidden."""
+    before, now = state.provider_state, run.connection
+    if before is None or provider_state.is_same(before, now):
+        return []
+    left = run.conversation.left_behind()
+    payload = {
+        "round": state.round,
+        "from": {
+            "chatCompletionSource": before["chatCompletionSource"],
+            "providerFormat": before["providerFormat"],
+            "model": before["model"],
+        },
+        "to": {"chatCompletionSource": now.source, "providerFormat": now.format, "model": now.model},
+        "nativeBlocksLeft": left.native_blocks,
+        "turnsLeft": left.turns,
+        "toolCallsCarried": left.tool_calls,
+    }
+    return [Log(EventType.PROVIDER_SWITCHED, payload)]
+
+
+def _replayed(started: dict[str, Json], exchange: Exchange) -> list[Change]:
+    if not exchange.replays:
+        return []
+    payload = {"round": started["round"], "attempt": started["attempt"], "reasons": list(exchange.replays)}
+    return [Log(EventType.PROVIDER_SESSION_REPLAYED, payload)]
+
+
+def _stored(state: RunState, turn: Turn, body: bytes) -> list[Change]:
+    path, answer = response_path(state.round), turn.answer
     document = {
         "round": state.round,
         "response": {
@@ -126,6 +159,7 @@ def _stored(state: RunState, answer: ModelResponse, body: bytes, told: dict[str,
             "toolCalls": [call.to_json() for call in answer.tool_calls],
             "text": answer.text,
             "providerMetadata": answer.metadata_json(),
+            "providerState": turn.provider_state,
             "rawPath": body_path(state.round),
             "rawSha256": sha256_bytes(body),
         },
@@ -135,14 +169,15 @@ def _stored(state: RunState, answer: ModelResponse, body: bytes, told: dict[str,
         Put(body_path(state.round), body),
         Put(path, pretty(document)),
         Log(EventType.MODEL_RESPONSE_STORED, stored),
-        *_told(state.round, answer, told),
+        *_told(state.round, turn),
     ]
 
 
-def _told(round_number: int, answer: ModelResponse, state: dict[str, Json]) -> list[Change]:
+def _told(round_number: int, turn: Turn) -> list[Change]:
+    told = {"round": round_number, "providerState": provider_state.told(turn.provider_state)}
     return [
-        Log(EventType.PROVIDER_STATE_UPDATED, {"round": round_number, "providerState": state}),
-        Log(EventType.MODEL_COMPLETED, _completed(round_number, answer)),
+        Log(EventType.PROVIDER_STATE_UPDATED, told),
+        Log(EventType.MODEL_COMPLETED, _completed(round_number, turn.answer)),
     ]
 
 

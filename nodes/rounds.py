@@ -44,11 +44,14 @@ def stored_turn(run: Run, round_number: int) -> Turn:
         native = [part for part in response["message"]["parts"] if part["type"] == "native"]
         born = tuple(part["sha256"] for part in native)
         origin = next((part["origin"] for part in native), None)  # another model's private words are not for this one
+        state, spoken = response["providerState"], response["providerMetadata"]["providerFormat"]
     except (KeyError, TypeError) as error:
         raise InvalidData(f"{path} is not a model response: {error}") from error
     body = run.folder.read(body_path(round_number))
-    answer = run.gateway.decode_stored(run.connection, body, registry.specs(), sha256=sha256, origin=origin)
-    return Turn(answer, born)
+    answer = run.gateway.decode_stored(
+        run.connection, body, registry.specs(), sha256=sha256, origin=origin, provider_format=spoken
+    )
+    return Turn(answer, born, state)
 
 
 def result_path(run: Run, round_number: int, call_id: str) -> str:

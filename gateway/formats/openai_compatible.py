@@ -18,21 +18,22 @@ from ...graph.messages import (
     TextPart,
     ToolCall,
     ToolCallPart,
-    ToolResultPart,
+    ToolResult,
     ToolSpec,
     arguments_text,
 )  # fmt: skip
-from .. import calls, errors
+from .. import calls, errors, wire
 from ..connection import Connection
 from ..native_chat import body_without_reasoning, empty_content, refuses_reasoning, replayed
+from ..outgoing import Fragment, Outgoing
 from ..schema import SchemaRules, render_tools
-from ..settings import chat_settings, thinks, wire_tool_choice
+from ..settings import chat_settings, setting_pairs, thinks, wire_tool_choice, with_overrides
 from ..wire import Body, array_bytes, elements, member, object_bytes, spliced, to_bytes, to_text
 
 NAME = "openai_compatible"
-
-CONTENT_PART = "openai.content_part"
-"""The provider of native parts that came with the prompt: content that this format takes as it is."""
+NATIVE = NAME
+COUNTED = False
+CONTINUES = False
 
 _FINISHES = {
     "stop": Finish.STOP, "length": Finish.LENGTH, "tool_calls": Finish.TOOL_CALLS, "function_call": Finish.TOOL_CALLS,
@@ -49,38 +50,38 @@ def endpoint(connection: Connection) -> tuple[str, dict[str, str]]:
     return connection.url("/chat/completions"), headers
 
 
-def encode_message(message: Message, connection: Connection) -> bytes:
+def encode_message(message: Message, connection: Connection) -> Fragment:
+    held = tuple(part.call.id for part in message.parts if isinstance(part, ToolCallPart))
     match message.role:
         case Role.ASSISTANT:
-            return _assistant(message, connection)
+            item, native = _assistant(message, connection)
+            return Fragment(message.role, (item,), native=native, calls=held)
         case Role.TOOL:
-            return _tool(message)
+            result = calls.result_of(message)
+            return Fragment(message.role, (_tool(result),), answers=result.call_id)
         case Role.SYSTEM | Role.DEVELOPER | Role.USER:
-            return _prompt(message, connection)
+            return Fragment(message.role, (_prompt(message, connection),))
 
 
-def encode(
-    connection: Connection,
-    payload: dict[str, Json],
-    fragments: Sequence[bytes],
-    tools: Sequence[ToolSpec],
-    tool_choice: Json,
-) -> bytes:
-    settings = chat_settings(connection, payload)
-    settings.update(connection.body_include)
-    for key in connection.body_exclude:
-        settings.pop(key, None)
+def encode(outgoing: Outgoing) -> list[bytes]:
+    connection, tools = outgoing.connection, outgoing.tools
+    settings = with_overrides(connection, chat_settings(connection, outgoing.settings))
     pairs = [(b"model", dumps(connection.model)), (b"stream", b"false")]
-    pairs += [(dumps(key)[1:-1], dumps(value)) for key, value in settings.items() if value is not None]
+    pairs += setting_pairs(settings)
     after: list[tuple[bytes, bytes]] = []
     if tools:
         rules = SchemaRules(drops_empty_required=connection.dialect.drops_empty_required)
-        choice = wire_tool_choice(tool_choice, tools)
+        choice = wire_tool_choice(outgoing.tool_choice, tools)
         if choice not in ("auto", "none") and thinks(connection, settings):
             choice = "auto"  # such hosts answer 400 to a forced choice while they think
         after = [(b"tools", dumps(render_tools(tools, rules))), (b"tool_choice", dumps(choice))]
     head = object_bytes(pairs).removesuffix(b"}") + b',"messages":['
-    return spliced(head, fragments, b"]," + object_bytes(after).removeprefix(b"{") if after else b"]}")
+    items = (item for fragment in outgoing.fragments for item in fragment.items)
+    return spliced(head, items, b"]," + object_bytes(after).removeprefix(b"{") if after else b"]}")
+
+
+def read(data: bytes) -> Body:
+    return wire.read(data)
 
 
 def error_in(body: Body) -> Json:
@@ -108,7 +109,7 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     reasoning = _reasoning(message)
     if reasoning is not None:
         parts.append(reasoning)
-    parts.append(NativePart(NAME, to_bytes(raw), origin))
+    parts.append(NativePart(NATIVE, to_bytes(raw), origin))
     parts += [ToolCallPart(call) for call in tool_calls]
     return ModelResponse(
         message=Message(Role.ASSISTANT, tuple(parts)),
@@ -129,10 +130,10 @@ def mended(body: bytes, refusal: str) -> bytes | None:
     return None if len(stripped) == len(body) else stripped
 
 
-def _assistant(message: Message, connection: Connection) -> bytes:
-    native = own_native(message, connection)
+def _assistant(message: Message, connection: Connection) -> tuple[bytes, bool]:
+    native = calls.own_native(message, NATIVE, connection)
     if native is not None:
-        return to_bytes(replayed(to_text(native.value), connection.dialect))
+        return to_bytes(replayed(to_text(native.value), connection.dialect)), True
     content = dumps(message.text) if message.text else empty_content(connection.dialect).encode()
     pairs = [(b"role", b'"assistant"'), (b"content", content)]
     held = [_wire_call(part.call) for part in message.parts if isinstance(part, ToolCallPart)]
@@ -141,19 +142,7 @@ def _assistant(message: Message, connection: Connection) -> bytes:
     foreign = any(isinstance(part, NativePart) for part in message.parts)
     if connection.dialect.echo_reasoning == "all" and (held or foreign):
         pairs.append((b"reasoning_content", b'""'))
-    return object_bytes(pairs)
-
-
-def own_native(message: Message, connection: Connection) -> NativePart | None:
-    """The block that this connection sent us with the message; raises ModelFailed if there are several."""
-    found = [
-        part
-        for part in message.parts
-        if isinstance(part, NativePart) and part.provider == NAME and part.origin in ("", connection.origin)
-    ]
-    if len(found) > 1:
-        raise _invalid_message("a message holds several blocks of one provider")
-    return found[0] if found else None
+    return object_bytes(pairs), False
 
 
 def _wire_call(call: ToolCall) -> Json:
@@ -161,11 +150,7 @@ def _wire_call(call: ToolCall) -> Json:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _tool(message: Message) -> bytes:
-    results = [part.result for part in message.parts if isinstance(part, ToolResultPart)]
-    if len(results) != 1:
-        raise _invalid_message("a tool message must hold exactly one result")
-    result = results[0]
+def _tool(result: ToolResult) -> bytes:
     content = dumps(result.envelope()).decode()
     named: dict[str, Json] = {"role": "tool", "tool_call_id": result.call_id, "name": calls.wire_name(result.name)}
     return dumps(named | {"content": content})
@@ -186,7 +171,7 @@ def _prompt(message: Message, connection: Connection) -> bytes:
 
 
 def _is_content(part: Part) -> bool:
-    return isinstance(part, NativePart) and part.provider == CONTENT_PART
+    return isinstance(part, NativePart) and part.provider == calls.CONTENT_PART
 
 
 def _content_part(part: Part) -> bytes:
@@ -195,7 +180,7 @@ def _content_part(part: Part) -> bytes:
             return dumps({"type": "text", "text": text})
         case MediaPart(_, value):
             return dumps(value)
-        case NativePart(provider, value) if provider == CONTENT_PART:
+        case NativePart(provider, value) if provider == calls.CONTENT_PART:
             return value
         case _:
             return b""
@@ -295,7 +280,3 @@ def _reasoning(message: dict[str, Json]) -> ReasoningPart | None:
 
 def _string(value: Json) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _invalid_message(message: str) -> ModelFailed:
-    return ModelFailed(message, code="agent.invalid_model_message")

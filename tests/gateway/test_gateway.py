@@ -24,6 +24,7 @@ from treadle.testkit.simulators.chat_rules import Rules
 
 from .words import KEY, TOOLS, MemorySecrets, payload
 
+STATE = {"sessionId": "run-1"}
 OPENING = (Message(Role.SYSTEM, (TextPart("You write."),)), Message(Role.USER, (TextPart("Go."),)))
 
 
@@ -40,7 +41,7 @@ def at(gateway: ModelGateway, server: ChatCompletionsServer, **changes: Json) ->
 
 async def ask(gateway: ModelGateway, at: Connection, messages: Sequence[Message]) -> Exchange:
     fragments = [gateway.encode_turn(at, message) for message in messages]
-    return await gateway.generate(at, gateway.build(at, {}, fragments, TOOLS), TOOLS)
+    return await gateway.generate(gateway.outgoing(at, {}, fragments, TOOLS, STATE))
 
 
 def results(exchange: Exchange) -> list[Message]:
@@ -77,19 +78,20 @@ async def test_a_whole_round_goes_over_the_wire_and_the_turn_comes_back_verbatim
 async def test_an_exchange_tells_what_came_and_from_where(gateway: ModelGateway) -> None:
     reply = calls(Call("workspace_list_files", {}, "c1"))
     async with ChatCompletionsServer([reply]) as server:
-        exchange = await ask(gateway, at(gateway, server), OPENING)
+        here = at(gateway, server)
+        exchange = await ask(gateway, here, OPENING)
 
     (block,) = [part for part in exchange.response.message.parts if isinstance(part, NativePart)]
     assert (exchange.body, exchange.status) == (reply.body, 200)
     assert exchange.native == (sha256_bytes(block.value),)
     assert exchange.provider_state == {
+        "sessionId": "run-1",
         "chatCompletionSource": "custom",
         "providerFormat": "openai_compatible",
-        "transport": "http",
-        "messageCursor": None,
+        "connectionKey": here.key,
+        "model": "m",
+        "messageCursor": 2,
         "lastResponseId": exchange.response.id,
-        "previousResponseId": None,
-        "nativeContinuation": None,
     }
 
 
@@ -119,7 +121,7 @@ async def test_a_turn_whose_block_was_altered_or_lost_is_not_encoded(gateway: Mo
     born = (sha256_bytes(block.value),)
     altered = replace(message, parts=(replace(block, value=block.value.replace(b"hi", b"ho")),))
 
-    assert gateway.encode_turn(here, message, born) == block.value
+    assert gateway.encode_turn(here, message, born).items == (block.value,)
     for broken in (altered, replace(message, parts=(TextPart("hi"),))):
         with pytest.raises(NativeMetadataLost):
             gateway.encode_turn(here, broken, born)
@@ -131,7 +133,7 @@ async def test_what_another_connection_sent_stays_behind_and_is_counted(gateway:
     here, other = gateway.connect(payload()), gateway.connect(payload(model="other"))
     message = gateway.decode_stored(here, calls(Call("workspace_list_files", {}), reasoning="r").body, TOOLS).message
 
-    assert b"reasoning" not in gateway.encode_turn(other, message)
+    assert b"reasoning" not in gateway.encode_turn(other, message).items[0]
     assert (native_left(message, here), native_left(message, other)) == (0, 1)
 
 
@@ -230,10 +232,10 @@ async def test_each_failure_has_its_code_and_its_prospects(
 async def test_after_a_failure_the_identical_request_is_sent_again(gateway: ModelGateway) -> None:
     async with ChatCompletionsServer([error(503, "busy", type="server_error"), text("ok")]) as server:
         here = at(gateway, server)
-        wire = gateway.build(here, {"temperature": 0.1}, [gateway.encode_turn(here, OPENING[1])], TOOLS)
+        asked = gateway.outgoing(here, {"temperature": 0.1}, [gateway.encode_turn(here, OPENING[1])], TOOLS, STATE)
         with pytest.raises(ModelFailed):
-            await gateway.generate(here, wire, TOOLS)
-        await gateway.generate(here, wire, TOOLS)
+            await gateway.generate(asked)
+        await gateway.generate(asked)
 
     assert server.requests[0].body == server.requests[1].body
 
@@ -265,7 +267,7 @@ async def test_the_users_headers_win_and_internal_keys_stay_home(gateway: ModelG
     async with ChatCompletionsServer([text("ok")]) as server:
         here = at(gateway, server, **settings)
         fragments = [gateway.encode_turn(here, OPENING[1])]
-        await gateway.generate(here, gateway.build(here, settings, fragments, ()), ())
+        await gateway.generate(gateway.outgoing(here, settings, fragments, (), STATE))
 
     (request,) = server.requests
     assert (request.headers["authorization"], request.headers["x-org"]) == ("Token t", "o")
@@ -296,9 +298,10 @@ def test_an_id_is_the_same_on_the_call_and_on_its_result() -> None:
     answer = gateway.decode_stored(here, calls(Call("workspace_list_files", {}, " édit:22 ")).body, TOOLS)
     (call,) = answer.tool_calls
 
-    turn = json.loads(gateway.encode_turn(here, answer.message))
+    turn = json.loads(gateway.encode_turn(here, answer.message).items[0])
     result = Message(Role.TOOL, (ToolResultPart(ToolResult(CallId(call.id), call.name, "x")),))
-    assert turn["tool_calls"][0]["id"] == json.loads(gateway.encode_turn(here, result))["tool_call_id"] == " édit:22 "
+    answered = json.loads(gateway.encode_turn(here, result).items[0])
+    assert turn["tool_calls"][0]["id"] == answered["tool_call_id"] == " édit:22 "
 
 
 @pytest.mark.parametrize("setting", [float("nan"), {1, 2}])
@@ -306,5 +309,5 @@ def test_a_setting_that_is_no_json_can_not_be_built(setting: object) -> None:
     gateway = ModelGateway(HttpTransport(), MemorySecrets(), ManualClock())
 
     with pytest.raises(ModelFailed) as failed:
-        gateway.build(gateway.connect(payload()), {"temperature": setting}, [], ())
+        gateway.build(gateway.outgoing(gateway.connect(payload()), {"temperature": setting}, [], (), STATE))
     assert failed.value.error_code == "model.request_build_failed"

@@ -133,4 +133,4 @@ def test_encoded_pairs_are_joined_without_a_look_inside() -> None:
 def test_fragments_stand_between_head_and_tail_with_commas_between_them(
     fragments: list[bytes], head: bytes, tail: bytes
 ) -> None:
-    assert spliced(head, fragments, tail) == head + b",".join(fragments) + tail
+    assert b"".join(spliced(head, fragments, tail)) == head + b",".join(fragments) + tail

@@ -32,7 +32,7 @@ async def _run(given: dict[str, Json]) -> Observed:
         messages = [_message(an_object(entry, "a message")) for entry in a_list(given["messages"], "messages")]
         fragments = [gateway.encode_turn(connection, message) for message in messages]
         tools = specs() if given.get("tools") else ()
-        body = gateway.build(connection, settings, fragments, tools).body
+        body = gateway.build(gateway.outgoing(connection, settings, fragments, tools, {"sessionId": "s"})).body
         return Observed(sent=[Sent(body, stage.clock.now())], next_sent=0)
 
 

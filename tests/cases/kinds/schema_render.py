@@ -47,7 +47,8 @@ def request_with(stage: Stage, provider_format: str, tools: tuple[ToolSpec, ...]
     settings = stage.settings(provider_format)
     connection = gateway.connect(settings)
     fragment = gateway.encode_turn(connection, Message(Role.USER, (TextPart("hello"),)))
-    return loads(gateway.build(connection, settings, [fragment], tools).body)
+    outgoing = gateway.outgoing(connection, settings, [fragment], tools, {"sessionId": "s"})
+    return loads(gateway.build(outgoing).body)
 
 
 def tools_in(body: Json, provider_format: str) -> list[Json]:

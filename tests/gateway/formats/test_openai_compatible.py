@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 
+from treadle.gateway.calls import CONTENT_PART
 from treadle.gateway.connection import Connection, Dialect
 from treadle.gateway.formats import openai_compatible as chat
+from treadle.gateway.outgoing import Fragment, Outgoing
 from treadle.gateway.wire import read
 from treadle.graph.errors import ModelFailed
 from treadle.graph.identity import CallId
@@ -28,6 +31,7 @@ from treadle.graph.messages import (
     ToolCallPart,
     ToolResult,
     ToolResultPart,
+    ToolSpec,
 )
 from treadle.testkit.replies import Call, calls, text
 
@@ -50,12 +54,18 @@ def with_call(call: str) -> str:
 
 
 def sent(message: Message, at: Connection = HERE) -> dict[str, Json]:
-    value: dict[str, Json] = json.loads(chat.encode_message(message, at))
+    value: dict[str, Json] = json.loads(chat.encode_message(message, at).items[0])
     return value
 
 
+def joined(fragments: Sequence[bytes], at: Connection = HERE, tools: Sequence[ToolSpec] = TOOLS, **more: Json) -> bytes:
+    held = [Fragment(Role.USER, (item,)) for item in fragments]
+    choice = more.pop("tool_choice", None)
+    return b"".join(chat.encode(Outgoing(at, more, held, tools, tool_choice=choice)))
+
+
 def body(fragments: list[bytes], at: Connection = HERE, **payload: Json) -> dict[str, Json]:
-    value: dict[str, Json] = json.loads(chat.encode(at, payload, fragments, TOOLS, None))
+    value: dict[str, Json] = json.loads(joined(fragments, at, **payload))
     return value
 
 
@@ -67,10 +77,10 @@ def parts(response: ModelResponse) -> list[type[Part]]:
 def test_whatever_a_server_adds_survives_the_way_back_byte_for_byte(extra: str) -> None:
     message = f'{{ "role":"assistant","zz" : {extra},"content":"hi", "reasoning_details":[{extra}] }}'
     response = decoded(completion(message))
-    fragment = chat.encode_message(response.message, HERE)
+    (fragment,) = chat.encode_message(response.message, HERE).items
 
     assert fragment == message.encode()
-    assert message.encode() in chat.encode(HERE, {}, [b'{"role":"user","content":"x"}', fragment], TOOLS, None)
+    assert message.encode() in joined([b'{"role":"user","content":"x"}', fragment])
 
 
 def test_an_answer_is_decoded_in_the_order_text_reasoning_native_calls() -> None:
@@ -237,11 +247,11 @@ def test_a_developer_is_the_system_where_the_role_is_not_known() -> None:
 
 def test_media_make_the_content_a_list() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
-    native = NativePart(chat.CONTENT_PART, b'{"type" : "file","n":1.10}')
+    native = NativePart(CONTENT_PART, b'{"type" : "file","n":1.10}')
     message = Message(Role.USER, (TextPart("see"), MediaPart("image/png", image), native))
 
     assert sent(message)["content"] == [{"type": "text", "text": "see"}, image, {"type": "file", "n": 1.1}]
-    assert native.value in chat.encode_message(message, HERE)
+    assert native.value in chat.encode_message(message, HERE).items[0]
 
 
 def test_a_tool_message_carries_the_envelope_and_the_alias() -> None:
@@ -313,7 +323,7 @@ def test_a_body_joins_the_fragments_and_names_the_tools_by_alias() -> None:
 
 
 def test_without_tools_there_is_no_tool_choice() -> None:
-    value = json.loads(chat.encode(HERE, {}, [b"{}"], (), "auto"))
+    value = json.loads(joined([b"{}"], tools=(), tool_choice="auto"))
 
     assert set(value) == {"model", "stream", "messages"}
 
@@ -327,8 +337,8 @@ def test_the_users_own_body_keys_are_put_in_and_taken_out() -> None:
 
 def test_a_host_that_thinks_is_not_forced_to_a_tool() -> None:
     at = replace(HERE, source="moonshot")
-    thinking = json.loads(chat.encode(at, {"enable_thinking": True}, [], TOOLS, "required"))
-    plain = json.loads(chat.encode(at, {}, [], TOOLS, "required"))
+    thinking = json.loads(joined([], at, enable_thinking=True, tool_choice="required"))
+    plain = json.loads(joined([], at, tool_choice="required"))
 
     assert (thinking["tool_choice"], plain["tool_choice"]) == ("auto", "required")
 
