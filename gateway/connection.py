@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, dumps
@@ -68,7 +68,7 @@ class Connection:
         return urlunsplit(parts._replace(path=parts.path.rstrip("/") + path, fragment=""))
 
     def secrets(self) -> Iterator[Secret]:
-        """All that must not appear in any text: the key and the values of the user's headers."""
+        """All that must not appear in any text: the key, the values of the user's headers and of the base URL's query."""
         if self.api_key is not None:
             yield self.api_key
         for _, value in self.headers:
@@ -76,6 +76,8 @@ class Connection:
             _, space, credential = value.reveal().partition(" ")
             if space:
                 yield Secret(credential)
+        for _, word in parse_qsl(urlsplit(self.base_url).query):
+            yield Secret(word)
 
     def scrub(self, text: str) -> str:
         return scrub(text, self.secrets())

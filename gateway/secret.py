@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ..graph.jsontext import dumps
+
+_MASK = "***"
 _SHORTEST = 4
 """Shorter values are no secrets (`1`, `on`), and removing them would tear words apart."""
 
@@ -34,7 +37,19 @@ class Secret:
 
 def scrub(text: str, secrets: Iterable[Secret]) -> str:
     """`text` without any of the secrets' exact values, and without the queries of URLs."""
-    for value in sorted({secret.reveal() for secret in secrets}, key=len, reverse=True):
-        if len(value) >= _SHORTEST:
-            text = text.replace(value, "***")
+    for value in _values(secrets):
+        text = text.replace(value, _MASK)
     return _QUERY.sub(r"\1", text)
+
+
+def masked(data: bytes, secrets: Iterable[Secret]) -> bytes:
+    """Bytes of a body without any of the secrets' exact values, also as JSON spells them; all else stays as it is."""
+    for value in _values(secrets):
+        data = data.replace(value.encode(), _MASK.encode()).replace(dumps(value)[1:-1], _MASK.encode())
+    return data
+
+
+def _values(secrets: Iterable[Secret]) -> list[str]:
+    """Longest first: one may hold another."""
+    values = {secret.reveal() for secret in secrets}
+    return sorted((value for value in values if len(value) >= _SHORTEST), key=len, reverse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..gateway import provider_state
+from ..gateway.delivery import WireCall
 from ..gateway.gateway import Exchange
 from ..graph.errors import ModelFailed, RunCancelled, TreadleError
 from ..graph.events import EventType, Level
@@ -40,25 +41,29 @@ async def attempt(state: RunState, deps: Deps, opening: Opening) -> Update:
     begun = Log(EventType.MODEL_CALL_ATTEMPT_STARTED, started)
     await in_thread(lambda: run.folder.apply(*opening(), *_switched(run, state), begun))
     held = state.provider_state or provider_state.initial(run.id)
+    heard: list[WireCall] = []
     try:
         outgoing = run.gateway.outgoing(
             run.connection, run.settings, run.conversation.fragments, run.specs, held, known=registry.specs()
         )
-        exchange = await run.cancel.guard(run.gateway.generate(outgoing))
+        exchange = await run.cancel.guard(run.gateway.generate(outgoing, heard))
     except RunCancelled:
-        await run.record(_cancelled(started))
+        await run.record(*_on_the_wire(run, state, heard), _cancelled(started))
         raise
     except ModelFailed as error:
+        logged = _on_the_wire(run, state, heard)
         if run.cancel.is_raised:  # a refusal that comes after the cancel is dropped, as an answer is
-            await run.record(_cancelled(started))
+            await run.record(*logged, _cancelled(started))
             raise RunCancelled from error
-        return await _refused(state, run, started, error)
+        return await _refused(state, run, started, error, logged)
     except TreadleError as error:
-        await run.record(_failed(started, str(error), retryable=False, will_retry=False))
+        failed = _failed(started, str(error), retryable=False, will_retry=False)
+        await run.record(*_on_the_wire(run, state, heard), failed)
         raise
     run.cancel.check()
     turn = Turn(exchange.response, exchange.native, exchange.provider_state)
-    await run.record(*_replayed(started, exchange), *_stored(state, turn, exchange.body))
+    logged = _on_the_wire(run, state, heard)
+    await run.record(*logged, *_replayed(started, exchange), *_stored(state, turn, exchange.body))
     return await _answered(state, run, turn)
 
 
@@ -99,18 +104,24 @@ async def _corrected(state: RunState, run: Run, changes: dict[str, object]) -> U
     return Update(Outcome.DRIFTED, {**changes, "drift_attempts": number})
 
 
-async def _refused(state: RunState, run: Run, started: dict[str, Json], error: ModelFailed) -> Update:
+async def _refused(
+    state: RunState, run: Run, started: dict[str, Json], error: ModelFailed, logged: Sequence[Change]
+) -> Update:
     """Transient while attempts remain and the server does not ask for a longer wait than is allowed."""
     profile = run.profile
     wait = max(profile.retry_interval_ms, error.retry_after_ms or 0)
     too_long = wait > max(profile.retry_max_wait_ms, profile.retry_interval_ms)
     if error.retryable and state.attempt <= profile.max_retries and not too_long:
-        await run.record(_failed(started, str(error), retryable=True, will_retry=True))
+        await run.record(*logged, _failed(started, str(error), retryable=True, will_retry=True))
         return Update(Outcome.TRANSIENT, {"round": state.round, "attempt": state.attempt, "wait_ms": wait})
-    await run.record(_failed(started, str(error), retryable=error.retryable, will_retry=False))
+    await run.record(*logged, _failed(started, str(error), retryable=error.retryable, will_retry=False))
     if too_long and error.retry_after_ms is not None:
         error.details = {**error.details, "retryAfterMs": error.retry_after_ms}
     raise error
+
+
+def _on_the_wire(run: Run, state: RunState, heard: Sequence[WireCall]) -> list[Change]:
+    return run.wire_log.changes(state.round, state.attempt, run.connection, heard)
 
 
 def _cancelled(started: dict[str, Json]) -> Log:

@@ -21,6 +21,7 @@ from ..storage.workspace import Workspace
 from .cancel import CancelSignal
 from .conversation import Conversation
 from .reads import ReadState
+from .wire_log import WireLog
 
 T = TypeVar("T")
 
@@ -53,6 +54,7 @@ class Run:
     ask: Ask
     cancel: CancelSignal = field(default_factory=CancelSignal)
     reads: ReadState = field(default_factory=ReadState)
+    wire_log: WireLog = field(default_factory=WireLog)
     first_rounds: dict[str, int] = field(default_factory=dict[str, int])
     """The round in which each call id was first seen: ids may repeat."""
     hydrated_from: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])

@@ -37,6 +37,8 @@ async def test_every_file_of_a_run_has_its_place(stage: Stage) -> None:
             "output/main.md",
             "run.json",
             "run.sqlite",
+            "wire/round-001-1.json",
+            "wire/round-002-1.json",
             *audited,
         ]
     )

@@ -14,6 +14,7 @@ LEVELS = {
         "context_tool_result_hydrated",
         "model_call_attempt_started",
         "model_response_stored",
+        "provider_session_replayed",
         "provider_state_updated",
         "tool_result_stored",
     },

@@ -17,6 +17,7 @@ from ..nodes.deps import in_thread
 from ..nodes.start_request import StartRequest, start_request
 from ..storage.disk import Disk
 from ..storage.runs import RunRecord
+from ..storage.wire_log import WireLevel
 from ..storage.workspace import HostFile
 from ..views import MODEL_TURN_CHARS, RunHandle, TakenEdge, handle_of
 from . import reading
@@ -45,10 +46,11 @@ class Engine:
         clock: Clock | None = None,
         ids: Ids | None = None,
         disk: Disk | None = None,
+        wire_log: WireLevel = "metadata",
     ) -> None:
         given = {"transport": transport, "secrets": secrets, "clock": clock, "ids": ids, "disk": disk}
         ports = {name: port for name, port in given.items() if port is not None}
-        self.services = Services(data_root, host, **ports)  # type: ignore[arg-type]  # each port under its own name
+        self.services = Services(data_root, host, wire_log=wire_log, **ports)  # type: ignore[arg-type]  # each port under its own name
         self._driving = Driving(self.services)
         self._asking = Asking(host, self._driving.run)
         self._changing: dict[str, asyncio.Lock] = {}
@@ -158,6 +160,13 @@ class Engine:
     async def read_model_turn(self, run_id: str, round: int, max_chars: int = MODEL_TURN_CHARS) -> dict[str, Json]:
         """What the model said in a round, each text cut at `max_chars`; no native block and no arguments."""
         return await reading.turn(self.services, _id(run_id), round, max_chars)
+
+    async def read_wire(self, run_id: str, round: int) -> list[dict[str, Json]]:
+        """The calls on the wire of a round, one record an attempt; with their bodies where they were kept.
+
+        Raises NotFound for an unknown run, and for a round that the wire log does not hold.
+        """
+        return await reading.wire(self.services, _id(run_id), round)
 
     async def read_run(self, run_id: str) -> RunRecord:
         return await in_thread(lambda: self.services.store.load(_id(run_id)))

@@ -13,6 +13,7 @@ from ..graph.ports import Ask
 from ..graph.status import RunStatus
 from ..nodes import equipment
 from ..nodes.deps import Equipment, Run
+from ..nodes.wire_log import WireLog
 from ..storage.checkpoints import CheckpointStore
 from ..storage.database import RunDatabase
 from ..storage.folder import RunFolder
@@ -76,6 +77,7 @@ def _run(services: Services, folder: RunFolder, ask_for: AskFor) -> Run:
         checkpoints=CheckpointStore(path, record.id, services.disk, services.clock),
         equipment=_equipment(services, folder),
         ask=_nobody,
+        wire_log=WireLog(services.wire_log),
     )
     run.ask = ask_for(run)
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from ..graph.errors import InvalidData, InvalidInput, NotFound
@@ -11,6 +12,7 @@ from ..graph.jsontext import Json, loads
 from ..nodes.deps import in_thread
 from ..storage.journal import read_journal
 from ..storage.runs import EVENTS, response_path
+from ..storage.wire_log import WireReader, record_path
 from ..storage.workspace import HostFile, read_host_file
 from ..views import check_model_turn, model_turn
 from .services import Services
@@ -63,3 +65,27 @@ async def turn(services: Services, run_id: str, round_number: int, max_chars: in
         return model_turn(run_id, round_number, path, stored, max_chars)
 
     return await in_thread(read)
+
+
+async def wire(services: Services, run_id: str, round_number: int) -> list[dict[str, Json]]:
+    if type(round_number) is not int or round_number < 1:
+        raise InvalidInput(f"round must be an integer from 1, not {round_number!r}")
+
+    def read() -> list[dict[str, Json]]:
+        folder = services.store.folder(services.store.load(run_id))
+        found: list[dict[str, Json]] = []
+        reader = WireReader(lambda path: _logged(services, folder, path))
+        while (folder / record_path(round_number, len(found) + 1)).exists():
+            found.append(reader.attempt(round_number, len(found) + 1))
+        if not found:
+            raise NotFound(f"the wire log of run {run_id} holds no round {round_number}")
+        return found
+
+    return await in_thread(read)
+
+
+def _logged(services: Services, folder: Path, path: str) -> bytes:
+    try:
+        return services.disk.read(folder / path)
+    except FileNotFoundError as error:
+        raise InvalidData(f"the wire log lacks {path}") from error

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from ..gateway.gateway import ModelGateway
 from ..gateway.transports.http import HttpTransport
+from ..graph.errors import InvalidInput
 from ..graph.ports import ChatHost, Clock, Ids, ModelTransport, SecretStore
 from ..storage.disk import Disk, RealDisk
 from ..storage.runs import RunStore
 from ..storage.secrets import EnvironmentSecrets
+from ..storage.wire_log import LEVELS, WireLevel
 
 
 class SystemClock:
@@ -45,11 +47,15 @@ class Services:
     clock: Clock = field(default_factory=SystemClock)
     ids: Ids = field(default_factory=RandomIds)
     disk: Disk = field(default_factory=RealDisk)
+    wire_log: WireLevel = "metadata"
+    """What is kept of the calls to the model: nothing, all but the bodies, or the bodies too."""
     holder: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:8]}")
     """Who holds the leases: one name for each living engine."""
     store: RunStore = field(init=False)
     gateway: ModelGateway = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.wire_log not in LEVELS:
+            raise InvalidInput(f"wire_log must be one of {', '.join(LEVELS)}, not {self.wire_log!r}")
         object.__setattr__(self, "store", RunStore(self.data_root, self.disk))
         object.__setattr__(self, "gateway", ModelGateway(self.transport, self.secrets, self.clock))

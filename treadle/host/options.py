@@ -15,6 +15,7 @@ import typer
 from ..graph.errors import InvalidInput, NotFound
 from ..graph.jsontext import Json, loads
 from ..storage.runs import TREE
+from ..storage.wire_log import WireLevel
 
 DEFAULT_DATA = "treadle-data"
 CHAT_FILE = "chatFile"
@@ -26,6 +27,12 @@ Data = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Answer every question with yes.")]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON for programs.")]
+WireLog = Annotated[
+    WireLevel,
+    typer.Option(
+        "--wire-log", help="What to keep of the calls to the model; full keeps their bodies, for treadle wire."
+    ),
+]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 
 

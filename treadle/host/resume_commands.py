@@ -12,7 +12,7 @@ from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json
 from ..storage.disk import RealDisk
 from ..storage.runs import GENERATION_INTENT, RunRecord, RunStore
-from .options import CHAT_FILE, AsJson, Data, RunName, existing_data_root, read_json
+from .options import CHAT_FILE, AsJson, Data, RunName, WireLog, existing_data_root, read_json
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine
@@ -27,6 +27,7 @@ def resume(
     chat: Annotated[
         Path | None, typer.Option("--chat", metavar="CHAT.jsonl", help="Where the chat is now, if it was moved.")
     ] = None,
+    wire_log: WireLog = "metadata",
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
@@ -35,7 +36,7 @@ def resume(
 
     root = existing_data_root(data)
     record = RunStore(root, RealDisk()).load(run)
-    stage = Stage.at(chat or _chat_of(root, record), root, as_json=as_json)
+    stage = Stage.at(chat or _chat_of(root, record), root, as_json=as_json, wire_log=wire_log)
     raise typer.Exit(asyncio.run(_resume(stage, record.id)))
 
 

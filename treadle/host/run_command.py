@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..graph.jsontext import Json
-from .options import AsJson, Data, Yes, data_root, read_json
+from .options import AsJson, Data, WireLog, Yes, data_root, read_json
 
 if TYPE_CHECKING:
     from .stage import Stage
@@ -38,6 +38,7 @@ def run(
     run_id: Annotated[
         str | None, typer.Option(metavar="ID", help="Name the run: the same name and input is the same run.")
     ] = None,
+    wire_log: WireLog = "metadata",
     data: Data = None,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -47,7 +48,7 @@ def run(
     from .starting import ModelChoice, contradictions, start_request
 
     snapshot = read_json(prompt, "the prompt snapshot")
-    stage = Stage.at(chat, data_root(data), as_json=as_json)
+    stage = Stage.at(chat, data_root(data), as_json=as_json, wire_log=wire_log)
     choice = ModelChoice(base_url, model, api_key_env)
     questions = sys.stdin.isatty() and not yes
     conflicts = contradictions(snapshot, choice)

@@ -45,7 +45,7 @@ def list_runs(
     as_json: AsJson = False,
 ) -> None:
     """The runs below the data root, newest first."""
-    found = _read(existing_data_root(data), lambda engine: engine.list_runs())[:limit]
+    found = read(existing_data_root(data), lambda engine: engine.list_runs())[:limit]
     if as_json:
         print_json([record.to_json() for record in found])
     else:
@@ -56,8 +56,8 @@ def list_runs(
 def show(run: RunName, data: Data = None, as_json: AsJson = False) -> None:
     """One run: how it went, how it ended, and what is in its workspace."""
     root = existing_data_root(data)
-    record = _read(root, lambda engine: engine.read_run(run))
-    events = _read(root, lambda engine: all_events(engine, record.id))
+    record = read(root, lambda engine: engine.read_run(run))
+    events = read(root, lambda engine: all_events(engine, record.id))
     told = summary(record, run_folder(root, record), events)
     if as_json:
         print_json(told.to_json())
@@ -81,9 +81,9 @@ def events(
     """The journal: every event in its order."""
     root = existing_data_root(data)
     if limit is None and before is None:
-        page = _read(root, lambda engine: all_events(engine, run, after or 0))
+        page = read(root, lambda engine: all_events(engine, run, after or 0))
     else:
-        page = _read(root, lambda engine: engine.read_events(run, after_seq=after, before_seq=before, limit=limit))
+        page = read(root, lambda engine: engine.read_events(run, after_seq=after, before_seq=before, limit=limit))
     if as_json:
         print_json({"events": [event.to_json() for event in page]})
     else:
@@ -99,7 +99,7 @@ def turn(
     as_json: AsJson = False,
 ) -> None:
     """What the model said and called in one round."""
-    said = _read(existing_data_root(data), lambda engine: engine.read_model_turn(run, round, max_chars))
+    said = read(existing_data_root(data), lambda engine: engine.read_model_turn(run, round, max_chars))
     if as_json:
         print_json(said)
     else:
@@ -114,7 +114,7 @@ def file(
     as_json: AsJson = False,
 ) -> None:
     """A file of the run folder, as it is."""
-    found = _read(existing_data_root(data), lambda engine: engine.read_workspace_file(run, path))
+    found = read(existing_data_root(data), lambda engine: engine.read_workspace_file(run, path))
     if as_json:
         keys = ("path", "text", "sha256", "chars", "words")
         print_json({key: getattr(found, key) for key in keys})
@@ -122,7 +122,7 @@ def file(
         sys.stdout.write(found.text)
 
 
-def _read(root: Path, ask: Callable[[Engine], Awaitable[T]]) -> T:
+def read(root: Path, ask: Callable[[Engine], Awaitable[T]]) -> T:
     """One question to an engine that drives nothing."""
     from ..engine.engine import Engine
 

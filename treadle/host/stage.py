@@ -12,6 +12,7 @@ from ..graph.errors import RunBusy
 from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..storage.database import LEASE_MS
+from ..storage.wire_log import WireLevel
 from .chat_folder import ChatFolderHost
 from .driving import all_events, drive
 from .ending import Ending, ending, print_json, show_ending, show_next
@@ -31,17 +32,26 @@ class Stage:
     console: Console
     plain: bool = False
     as_json: bool = False
+    wire_log: WireLevel = "metadata"
 
     @classmethod
-    def at(cls, chat: Path, root: Path, *, plain: bool = False, as_json: bool = False) -> Stage:
+    def at(
+        cls,
+        chat: Path,
+        root: Path,
+        *,
+        plain: bool = False,
+        as_json: bool = False,
+        wire_log: WireLevel = "metadata",
+    ) -> Stage:
         """Raises InvalidInput where the path can't be a chat's."""
         host, ref = ChatFolderHost.for_chat(chat)
-        return cls(chat, root, host, ref, Console(highlight=False), plain=plain, as_json=as_json)
+        return cls(chat, root, host, ref, Console(highlight=False), plain=plain, as_json=as_json, wire_log=wire_log)
 
     def engine(self) -> Engine:
         from ..engine.engine import Engine
 
-        return Engine(self.root, self.host)
+        return Engine(self.root, self.host, wire_log=self.wire_log)
 
     async def begin(self, engine: Engine, request: dict[str, Json]) -> Ending:
         """Start the run and follow it to its end; a run that is there already, of that name and input, goes on."""

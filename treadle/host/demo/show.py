@@ -22,7 +22,7 @@ _TRUTH = "All else is real: the HTTP, the state machine, the run folder, the cha
 def show(root: Path, *, plain: bool, as_json: bool) -> int:
     """Run the demo below a data root; the exit code."""
     sample = fresh_sample(root)
-    stage = Stage.at(sample.chat, root, plain=plain, as_json=as_json)
+    stage = Stage.at(sample.chat, root, plain=plain, as_json=as_json, wire_log="full")
     if not as_json:
         for line in (_TITLE, _TRUTH, f"Chat: {nearest(sample.chat)}", ""):
             stage.console.print(Text(line), soft_wrap=True)
