@@ -75,9 +75,10 @@ def _show_properties(shown: dict[str, Json], path: Path) -> None:
         shown["properties"] = properties
     elif path:
         shown["type"] = "string"
-    declared = [name for name in required if isinstance(name, str) and name in properties] if is_list(required) else []
-    if declared and not path:
-        shown["required"] = declared
+    named = required if is_list(required) and not path else []
+    declared = [name for name in named if isinstance(name, str) and name in properties]
+    if declared:
+        shown["required"] = list(dict.fromkeys(declared))
 
 
 def _enum(shown: dict[str, Json]) -> list[str]:

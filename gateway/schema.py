@@ -75,7 +75,8 @@ def tool_parameters(spec: ToolSpec, rules: SchemaRules) -> dict[str, Json]:
     Its `properties` may be missing or empty; Gemini's `parameters` is then left out by its format.
     Raises ModelFailed `model.request_build_failed` that names the tool and the place in its schema.
     """
-    return sanitized(spec.input_schema, rules, f"tool {spec.name!r}")
+    parameters: dict[str, Json] = sanitized(spec.input_schema, rules, f"tool {spec.name!r}")
+    return parameters
 
 
 def sanitized(schema: Json, rules: SchemaRules, whose: str = "a tool") -> Json:

@@ -99,7 +99,7 @@ class _Document:
         if reference in entered:
             return {"type": "object"}
         if len(entered) > MAX_REFERENCES:
-            raise SchemaFault(path, f"the $ref {reference!r} stands inside more than {MAX_REFERENCES - 1} others")
+            raise SchemaFault(path, f"more than {MAX_REFERENCES} references stand inside one another")
         return self.placed(self._found(reference, path), path, {**entered, reference: path})
 
     def _found(self, reference: str, path: Path) -> Json:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 
-from treadle.gateway.gateway import ModelGateway
+from treadle.gateway.gateway import FORMATS, ModelGateway
+from treadle.gateway.schema import RULES, tool_parameters
 from treadle.graph.jsontext import Json, dumps, loads
 from treadle.graph.messages import Message, Role, TextPart, ToolSpec
 
@@ -28,17 +29,34 @@ async def _run(given: dict[str, Json]) -> Observed:
     only(tool, ("name", "model_name", "title", "description", "input_schema"), "tool")
     kept = copy.deepcopy(tool["input_schema"])
     spec = ToolSpec(tool["name"], tool.get("title", "T"), tool.get("description", "D"), tool["input_schema"])
-    async with staged() as stage:
-        name = given["provider_format"]
-        (held,) = tools_in(request_with(stage, name, (spec,)), name)
+    name = given["provider_format"]
+    held = await _in_a_request(name, spec) if name in FORMATS else _by_the_rules(name, spec)
     return Observed(
         facts={
-            "rendered": held[_SCHEMAS.get(name, "parameters")],
+            "rendered": held.get(_schema_key(name), {}),
             "tool": held,
             "canonical_unchanged": dumps(spec.input_schema) == dumps(kept),
             "terminates": True,
         }
     )
+
+
+async def _in_a_request(provider_format: str, spec: ToolSpec) -> Json:
+    async with staged() as stage:
+        (held,) = tools_in(request_with(stage, provider_format, (spec,)), provider_format)
+    return held
+
+
+def _by_the_rules(provider_format: str, spec: ToolSpec) -> Json:
+    """The tool by the rules of a format that is not built."""
+    if provider_format not in RULES:
+        raise CaseFault(f"there is no provider format {provider_format}")
+    parameters = tool_parameters(spec, RULES[provider_format])
+    return {"name": spec.model_name, "description": spec.description, _schema_key(provider_format): parameters}
+
+
+def _schema_key(provider_format: str) -> str:
+    return _SCHEMAS.get(provider_format, "parameters")
 
 
 def request_with(stage: Stage, provider_format: str, tools: tuple[ToolSpec, ...]) -> Json:
