@@ -56,8 +56,8 @@ def _show_items(shown: dict[str, Json], said: dict[str, Json], path: Path) -> No
     items = shown.pop("items", None)
     if shown["type"] != "array":
         return
-    places = items if is_list(items) else said.get("prefixItems") or [items]
-    first = items if is_object(items) else next(iter(places), None)
+    places = items if is_list(items) else said.get("prefixItems", [])
+    first = items if is_object(items) else next(iter(places), True)
     shown["items"] = _shown(first, (*path, "items"))
 
 
