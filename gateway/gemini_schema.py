@@ -127,6 +127,8 @@ def _plain(schema: dict[str, Json], path: Path) -> dict[str, Json]:
 
 def _kinds(named: Json, path: Path) -> list[str]:
     kinds: list[Json] = named if is_list(named) else [] if named is None else [named]
+    if named == []:
+        raise SchemaFault((*path, "type"), "an empty list names no type")
     for kind in kinds:
         if not isinstance(kind, str) or kind not in _TYPES:
             raise SchemaFault((*path, "type"), f"{kind!r} is no type; these are: {', '.join(sorted(_TYPES))}")

@@ -187,6 +187,7 @@ def _twice(reference: str) -> Json:
         ({"$ref": "#/$defs/d0"}, chain(9), "more than 8 references"),
         ({"type": "file"}, {}, "'file' is no type"),
         ({"type": ["string", 7]}, {}, "7 is no type"),
+        ({"type": []}, {}, "names no type"),
         ({"anyOf": {}}, {}, "list of schemas"),
         ("string", {}, "must be an object, true or false"),
     ],
