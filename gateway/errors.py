@@ -43,8 +43,8 @@ _FIRM = {
         ("insufficient_quota", "billing_hard_limit_reached", "billing_error", "billing_not_active",
          "insufficient_credits", "credit_exhausted", "credits_exhausted"), Kind.BILLING),
     **dict.fromkeys(
-        ("authentication_error", "permission_error", "invalid_api_key", "permission_denied", "unauthenticated"),
-        Kind.AUTH),
+        ("authentication_error", "permission_error", "invalid_api_key", "api_key_invalid", "permission_denied",
+         "unauthenticated"), Kind.AUTH),
     **dict.fromkeys(("content_filter", "content_policy_violation"), Kind.CONTENT_FILTER),
     **dict.fromkeys(("context_length_exceeded", "invalid_prompt"), Kind.REJECTED),
 }  # fmt: skip

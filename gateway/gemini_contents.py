@@ -110,7 +110,7 @@ def _turn(fragment: Fragment) -> _Turn:
 
 
 def _content(head: bytes, parts: list[bytes]) -> Iterator[bytes]:
-    yield b"," + head
+    yield from (b",", head)
     for place, part in enumerate(parts):
         if place:
             yield b","
@@ -123,7 +123,7 @@ def _results(held: list[Fragment], asked: Fragment | None) -> Iterator[bytes]:
     names = {} if asked is None else dict(zip(asked.calls, asked.items[1:], strict=True))
     order = {call: place for place, call in enumerate(names)}
     echoed: frozenset[str] = frozenset() if asked is None else asked.echoed
-    yield b"," + _USER
+    yield from (b",", _USER)
     for place, fragment in enumerate(sorted(held, key=lambda one: order.get(one.answers or "", 0))):
         call = fragment.answers or ""
         own_id, alias, response = fragment.items
