@@ -12,7 +12,16 @@ from treadle.gateway.outgoing import Fragment, Outgoing
 from treadle.gateway.wire import read
 from treadle.graph.identity import CallId
 from treadle.graph.jsontext import Json
-from treadle.graph.messages import Message, ModelResponse, Role, TextPart, ToolCall, ToolResult, ToolResultPart, ToolSpec
+from treadle.graph.messages import (
+    Message,
+    ModelResponse,
+    Role,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    ToolResultPart,
+    ToolSpec,
+)
 
 from .words import TOOLS, connection
 

@@ -97,7 +97,9 @@ def test_an_answer_that_was_all_thought_says_length(content: str) -> None:
 
 
 @trap(7)
-@pytest.mark.parametrize("part", [called("a"), called("a", ""), called("a", "  "), '{"functionCall":{"name":"a","id":7}}'])
+@pytest.mark.parametrize(
+    "part", [called("a"), called("a", ""), called("a", "  "), '{"functionCall":{"name":"a","id":7}}']
+)
 def test_a_call_without_an_id_is_fatal_and_gets_none_from_us(part: str) -> None:
     failure = refusal(answer(part))
 
@@ -220,7 +222,9 @@ def test_json_that_is_no_answer_is_malformed_and_final(reply: str) -> None:
     assert (failure.error_code, failure.retryable) == ("model.upstream_invalid_response", False)
 
 
-@pytest.mark.parametrize("data", [b"", b" \n", b"<html>", b'{"candidates":[', b'{"a":NaN}', b"[1]", b"data: {}", b"\xff"])
+@pytest.mark.parametrize(
+    "data", [b"", b" \n", b"<html>", b'{"candidates":[', b'{"a":NaN}', b"[1]", b"data: {}", b"\xff"]
+)
 def test_what_is_no_json_object_is_unreadable(data: bytes) -> None:
     with pytest.raises(Unreadable):
         gemini.read(data)
