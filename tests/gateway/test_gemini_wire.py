@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -50,7 +50,7 @@ class Line:
 
 
 @asynccontextmanager
-async def line(*replies: Reply) -> AsyncIterator[Line]:
+async def line(*replies: Reply) -> AsyncGenerator[Line]:
     made = Line(replies)
     async with made.server:
         yield made

@@ -11,6 +11,7 @@ import pytest
 from treadle.gateway.connection import Connection
 from treadle.gateway.custody import check_arrival
 from treadle.gateway.formats import gemini
+from treadle.gateway.outgoing import Outgoing
 from treadle.gateway.wire import Unreadable, read
 from treadle.graph.errors import ModelFailed, NativeMetadataLost
 from treadle.graph.jsontext import Json
@@ -318,7 +319,7 @@ def test_old_turns_are_joined_and_never_encoded_again() -> None:
     turn = [response.message, *results(response.tool_calls)]
     held = [gemini.encode_message(message, HERE) for message in [GO, *turn * 200]]
     began = time.perf_counter()
-    pieces = gemini.encode(gemini.Outgoing(HERE, {}, held))
+    pieces = gemini.encode(Outgoing(HERE, {}, held))
 
     assert time.perf_counter() - began < 0.2
     assert sum(piece is held[1].items[0] for piece in pieces) == 200
