@@ -9,10 +9,7 @@ from urllib.parse import quote, urlsplit
 from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, is_list, is_object
 from .connection import Connection
-from .schema import SchemaRules, sanitized
-
-RULES = SchemaRules()
-"""What is left out of the schemas of tools and answers."""
+from .schema import GEMINI, sanitized
 
 _NUMBERS = {"temperature": "temperature", "top_p": "topP", "top_k": "topK", "seed": "seed"}
 
@@ -155,7 +152,7 @@ def _stop(given: Json) -> list[str]:
 def _answer_schema(given: Json) -> Json:
     if not is_object(given):
         raise InvalidInput("json_schema must be an object {name, schema}")
-    return sanitized(given.get("schema", given.get("value", {})), RULES)
+    return sanitized(given.get("schema", given.get("value", {})), GEMINI, "json_schema")
 
 
 def _thinking(model: str, payload: dict[str, Json], limit: int | None) -> dict[str, Json]:

@@ -25,7 +25,6 @@ from .. import calls, errors, wire
 from ..connection import Connection
 from ..gemini_contents import encoded, opening, system_text, turns
 from ..gemini_settings import (
-    RULES,
     auth_headers,
     body_settings,
     calling_config,
@@ -34,7 +33,7 @@ from ..gemini_settings import (
     uses_system,
 )  # fmt: skip
 from ..outgoing import Fragment, Outgoing
-from ..schema import check_aliases, sanitized
+from ..schema import GEMINI, check_aliases, tool_parameters
 from ..settings import setting_pairs, wire_tool_choice, with_overrides
 from ..wire import Body, elements, member, to_bytes
 
@@ -132,7 +131,7 @@ def _declared(tools: Sequence[ToolSpec]) -> list[Json]:
     declared: list[Json] = []
     for spec in tools:
         made: dict[str, Json] = {"name": spec.model_name, "description": spec.description}
-        schema = sanitized(spec.input_schema, RULES)
+        schema = tool_parameters(spec, GEMINI)
         if schema.get("properties"):
             made["parameters"] = schema
         declared.append(made)

@@ -11,9 +11,8 @@ import pytest
 from treadle.gateway.connection import Connection
 from treadle.gateway.custody import check_arrival
 from treadle.gateway.formats import gemini
-from treadle.gateway.gemini_settings import RULES
 from treadle.gateway.outgoing import Outgoing
-from treadle.gateway.schema import sanitized
+from treadle.gateway.schema import GEMINI, tool_parameters
 from treadle.gateway.wire import Unreadable, read
 from treadle.graph.errors import ModelFailed, NativeMetadataLost
 from treadle.graph.jsontext import Json
@@ -281,7 +280,7 @@ def test_tools_are_declared_by_alias_and_without_arguments_have_no_parameters() 
         {
             "name": "workspace_read_file",
             "description": READ.description,
-            "parameters": sanitized(READ.input_schema, RULES),
+            "parameters": tool_parameters(READ, GEMINI),
         },
         {"name": "workspace_list_files", "description": LIST.description},
     ]
