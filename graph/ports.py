@@ -134,3 +134,45 @@ Ask = Callable[[AskKind, dict[str, Json]], Awaitable[dict[str, Json]]]
 
 In the engine it waits for a future; in a bare graph it interrupts.
 """
+
+
+class UpgradeRefused(Exception):
+    """The server answered a request for a WebSocket with plain HTTP; `reply` is its answer, at most 64 KiB of body."""
+
+    def __init__(self, reply: WireReply) -> None:
+        self.reply = reply
+        super().__init__(f"the server refused a WebSocket with {reply.status}")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The socket that the next turn of a session will use."""
+
+    fresh: bool
+    """Whether it was opened just now: what lies behind it remembers nothing."""
+    age_s: float
+    generation: int
+    """Which socket it is; no two of the same `ModelSockets` share the number."""
+
+
+class ModelSockets(Protocol):
+    async def open(self, session: str, request: WireRequest) -> Opened:
+        """See to a live socket to the request's URL with its headers; raises UpgradeRefused, or ModelFailed."""
+        ...
+
+    async def turn(self, session: str, message: bytes, is_last: Callable[[bytes], bool]) -> tuple[bytes, ...]:
+        """Send one text frame; the frames received up to the one of which `is_last` is true.
+
+        Turns of one session wait for each other. A turn that ends otherwise, by cancel too, ends its socket.
+        """
+        ...
+
+    def discard(self, session: str) -> None:
+        """Drop the session's socket: the next `open` makes a new one."""
+        ...
+
+    def close_session(self, session: str) -> None:
+        """End the session without waiting; a turn of it fails with `model.cancelled`."""
+        ...
+
+    async def close(self) -> None: ...

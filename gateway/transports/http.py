@@ -5,18 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Iterator
 from dataclasses import dataclass
-from socket import gaierror
 
 import httpx
 
-from ...graph.errors import ModelFailed
 from ...graph.ports import WireReply, WireRequest
 from ..connection import without_query
-
-ERROR_BODY_BYTES = 64 * 1024
-"""Of a reply outside 200 to 299 no more is read."""
+from .faults import ERROR_BODY_BYTES, connect_fault, is_bad_certificate, line_failed, not_askable
 
 _KEEPALIVE_SECONDS = 30.0
 
@@ -50,14 +45,12 @@ class HttpTransport:
             async with asyncio.timeout(self._timeouts.total):
                 return await self._exchange(request)
         except TimeoutError:
-            raise _failed("network.timeout", "did not answer in time", endpoint) from None
+            raise line_failed("network.timeout", "did not answer in time", endpoint) from None
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError):
             # LocalProtocolError quotes header values: nothing of it is told.
-            raise ModelFailed(
-                "the request's address or headers are not valid", code="model.request_build_failed"
-            ) from None
+            raise not_askable() from None
         except httpx.RequestError as error:
-            raise _failed(*_what_happened(error), endpoint, retryable=not _is_bad_certificate(error)) from None
+            raise line_failed(*_what_happened(error), endpoint, retryable=not is_bad_certificate(error)) from None
 
     async def close(self) -> None:
         """Close all connections; a later request opens new ones."""
@@ -112,31 +105,11 @@ def _what_happened(error: httpx.RequestError) -> tuple[str, str]:
     match error:
         case httpx.TimeoutException():
             return "network.timeout", "did not answer in time"
-        case httpx.ConnectError() if any(isinstance(cause, gaierror) for cause in _causes(error)):
-            return "network.dns_failed", "has a name that can't be resolved"
-        case httpx.ConnectError() if any(isinstance(cause, ssl.SSLError) for cause in _causes(error)):
-            return "network.tls_failed", "could not be reached securely"
         case httpx.ConnectError():
-            return "network.connect_failed", "can't be reached"
+            return connect_fault(error)
         case httpx.ProxyError():
             return "network.proxy_failed", "can't be reached through the proxy"
         case httpx.ReadError() | httpx.RemoteProtocolError() | httpx.DecodingError():
             return "network.body_interrupted", "broke the connection off before its answer was whole"
         case _:
             return "network.request_failed", "could not be asked"
-
-
-def _is_bad_certificate(error: httpx.RequestError) -> bool:
-    return any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(error))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
-def _failed(network_code: str, what: str, endpoint: str, *, retryable: bool = True) -> ModelFailed:
-    details: dict[str, object] = {"networkCode": network_code, "endpoint": endpoint}
-    return ModelFailed(f"the model's server {what} ({network_code})", retryable=retryable, details=details)

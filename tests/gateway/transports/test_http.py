@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from treadle.gateway.transports.http import ERROR_BODY_BYTES, HttpTransport, Timeouts
+from treadle.gateway.transports.faults import ERROR_BODY_BYTES
+from treadle.gateway.transports.http import HttpTransport, Timeouts
 from treadle.graph.errors import ModelFailed
 from treadle.graph.ports import WireReply, WireRequest
 from treadle.testkit.replies import Reply
