@@ -53,8 +53,8 @@ _FIRM = {
 _VAGUE = {
     **dict.fromkeys(("rate_limit_exceeded", "rate_limit_error", "resource_exhausted"), Kind.RATE_LIMITED),
     **dict.fromkeys(
-        ("overloaded_error", "server_error", "api_error", "timeout_error", "unavailable", "internal",
-         "deadline_exceeded", "slow_down"), Kind.TRANSIENT),
+        ("overloaded_error", "overloaded", "server_error", "api_error", "timeout_error", "unavailable", "internal",
+         "deadline_exceeded", "slow_down", "websocket_connection_limit_reached"), Kind.TRANSIENT),
     **dict.fromkeys(("invalid_request_error", "invalid_argument"), Kind.REJECTED),
     "not_found_error": Kind.NOT_FOUND,
 }  # fmt: skip
@@ -74,12 +74,10 @@ def failure(reply: WireReply, *, now: float, scrub: Scrub) -> ModelFailed:
 
 
 def failure_inside(reply: WireReply, document: Json, *, now: float, scrub: Scrub) -> ModelFailed:
-    """The error that a reply of 200 to 299 carries in its body; a numeric code in it counts as the status."""
-    error = _error_object(document)
-    code = error.get("code")
-    if isinstance(code, str) and code.strip().isdecimal():
-        code = int(code.strip()[:4])
-    status = code if isinstance(code, int) and 300 <= code <= 599 else 200
+    """The error that a reply of 200 to 299 carries in its body; a number in it, as code or status, counts as the status."""
+    given = [_error_object(document).get("code"), document.get("status") if is_object(document) else None]
+    numbers = [int(code.strip()[:4]) if isinstance(code, str) and code.strip().isdecimal() else code for code in given]
+    status = next((code for code in numbers if isinstance(code, int) and 300 <= code <= 599), 200)
     return _failed(reply, status, document, None, now=now, scrub=scrub)
 
 
@@ -100,6 +98,11 @@ def malformed(what: str) -> ModelFailed:
 def filtered(reason: str) -> ModelFailed:
     details: dict[str, object] = {"kind": Kind.CONTENT_FILTER.value, "reason": reason, "userRetryable": True}
     return ModelFailed("the provider's content filter stopped the answer", details=details)
+
+
+def provider_says(document: Json) -> tuple[str, str]:
+    """The most exact of the provider's machine-readable words, and its message; blank where there is none."""
+    return next(_words(document), ""), _message(document)
 
 
 def preview(body: bytes, scrub: Scrub) -> str:

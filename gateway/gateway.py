@@ -14,12 +14,13 @@ from .calls import CONTENT_PART, is_own
 from .connection import Connection, without_query
 from .delivery import Delivered, Delivery, WireCall
 from .format import Format
-from .formats import gemini, openai_compatible
+from .formats import gemini, openai_compatible, openai_responses
 from .outgoing import Fragment, Outgoing
 from .sources import connection_from_payload
 from .wire import Unreadable
 
-FORMATS: dict[str, Format] = {shape.NAME: shape for shape in (openai_compatible, gemini)}
+_BUILT: tuple[Format, ...] = (gemini, openai_compatible, openai_responses)
+FORMATS: dict[str, Format] = {shape.NAME: shape for shape in _BUILT}
 """The formats that are built, by name: a new one is a module of `formats/` and a name in this line."""
 
 MAX_PAUSES = 5

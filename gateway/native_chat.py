@@ -84,10 +84,11 @@ def _is_clean(message: Json, dialect: Dialect) -> bool:
     if dialect.echo_reasoning == "all" and message.get("reasoning_content") is None:
         return False
     calls: Json = message.get("tool_calls") or []
-    return is_list(calls) and all(is_object(call) and _is_clean_function(call.get("function")) for call in calls)
+    return is_list(calls) and all(is_object(call) and is_fit_function(call.get("function")) for call in calls)
 
 
-def _is_clean_function(function: Json) -> bool:
+def is_fit_function(function: Json) -> bool:
+    """Whether name and argument text are such as servers take."""
     if not is_object(function) or not isinstance(function.get("name"), str):
         return False
     given, name = function.get("arguments"), function["name"]
@@ -123,11 +124,12 @@ def _mended_list(raw: str, mended: list[str]) -> str:
 def _call(call: str) -> str:
     """One call, its `function` changed only where it must be."""
     return _rejoined(
-        call, _edited(members(call), lambda found: _function(found.raw) if found.key == "function" else found.raw)
+        call, _edited(members(call), lambda found: fit_function(found.raw) if found.key == "function" else found.raw)
     )
 
 
-def _function(function: str) -> str:
+def fit_function(function: str) -> str:
+    """An object with `name` and `arguments`, these made such as servers take; everything else stays as it is."""
     given = members(function)
     pairs = _edited(given, _function_value)
     if not any(found.key == "arguments" for found in given):

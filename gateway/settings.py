@@ -39,7 +39,7 @@ def chat_settings(connection: Connection, payload: dict[str, Json]) -> dict[str,
     if payload.get("verbosity") is not None and source in ("openai", "custom") and _is_verbose(connection):
         settings["verbosity"] = payload["verbosity"]
     if payload.get("json_schema") is not None:
-        settings["response_format"] = _response_format(payload["json_schema"])
+        settings["response_format"] = response_format(payload["json_schema"])
     thinking = _thinking(source, payload)
     if thinking is not None:
         settings["thinking"] = thinking
@@ -98,7 +98,8 @@ def _is_verbose(connection: Connection) -> bool:
     return _VERBOSE_MODELS.match(connection.model) is not None
 
 
-def _response_format(given: Json) -> Json:
+def response_format(given: Json) -> Json:
+    """The chat form of a json_schema setting; raises InvalidInput."""
     if not is_object(given):
         raise InvalidInput("json_schema must be an object {name, schema}")
     schema = {
