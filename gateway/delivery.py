@@ -1,78 +1,47 @@
-"""How a request reaches its provider and its answer comes back: one HTTP exchange, and a record of each call made."""
+"""How a request reaches its provider and its answer comes back: by HTTP, or over the run's own WebSocket."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from ..graph.errors import ModelFailed
-from ..graph.ports import Clock, ModelTransport, WireReply, WireRequest
+from ..graph.ports import Clock, ModelSockets, ModelTransport, WireReply, WireRequest
 from .format import Format
 from .outgoing import Outgoing
 from .provider_state import HTTP
+from .sessions import NO_WEBSOCKET, Sessions
+from .wire_calls import Build, Delivered, WireCall, recorded
 
-Build = Callable[[Outgoing], WireRequest]
-
-
-@dataclass(frozen=True, slots=True)
-class WireCall:
-    """One call as it was made: what went out, what came, or why nothing did."""
-
-    request: WireRequest
-    transport: str
-    started_at: float
-    """Seconds since the epoch."""
-    duration_s: float
-    reply: WireReply | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Delivered:
-    """The reply to a request, and the way that both went."""
-
-    request: WireRequest
-    reply: WireReply
-    transport: str = HTTP
-    replays: tuple[str, ...] = ()
+__all__ = ["Build", "Delivered", "Delivery", "WireCall"]
 
 
 class Delivery:
-    def __init__(self, transport: ModelTransport, clock: Clock) -> None:
+    """Without sockets everything goes by HTTP."""
+
+    def __init__(self, transport: ModelTransport, clock: Clock, sockets: ModelSockets | None = None) -> None:
         self._transport = transport
         self._clock = clock
+        self._sessions = None if sockets is None else Sessions(sockets, clock)
 
     async def deliver(self, shape: Format, outgoing: Outgoing, build: Build, heard: list[WireCall]) -> Delivered:
         """The provider's reply, whatever its status; raises ModelFailed for faults of the line."""
+        if self._sessions is not None and shape.CONTINUES:
+            delivered = await self._sessions.deliver(outgoing, build, heard)
+            if delivered is not None:
+                return delivered
         request = build(outgoing.whole())
-        return Delivered(request, await self.send(request, heard))
+        replays = () if outgoing.previous is None else (NO_WEBSOCKET,)
+        return Delivered(request, await self.send(request, heard), replays=replays)
 
     async def send(self, request: WireRequest, heard: list[WireCall]) -> WireReply:
         """One HTTP exchange, recorded in `heard` however it ends."""
-        begun = _Begun(self._clock, request, HTTP, heard)
-        try:
-            reply = await self._transport.send(request)
-        except ModelFailed as failure:
-            begun.ended(error=failure.message)
-            raise
-        except BaseException:
-            begun.ended(error="cancelled")
-            raise
-        begun.ended(reply)
-        return reply
+        with recorded(self._clock, request, HTTP, heard) as call:
+            call.reply = await self._transport.send(request)
+            return call.reply
 
     def close_session(self, session: str) -> None:
         """Let the session's socket go, without waiting for it."""
+        if self._sessions is not None:
+            self._sessions.close_session(session)
 
     async def close(self) -> None:
+        if self._sessions is not None:
+            await self._sessions.close()
         await self._transport.close()
-
-
-class _Begun:
-    def __init__(self, clock: Clock, request: WireRequest, transport: str, heard: list[WireCall]) -> None:
-        self._clock, self._request, self._transport, self._heard = clock, request, transport, heard
-        self._at, self._since = clock.now(), clock.monotonic()
-
-    def ended(self, reply: WireReply | None = None, error: str | None = None) -> None:
-        elapsed = self._clock.monotonic() - self._since
-        self._heard.append(WireCall(self._request, self._transport, self._at, elapsed, reply, error))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ..graph.errors import ModelFailed, NativeMetadataLost
 from ..graph.jsontext import Json
 from ..graph.messages import Finish, Message, ModelResponse, NativePart, ToolSpec
-from ..graph.ports import Clock, ModelTransport, SecretStore, WireReply, WireRequest
+from ..graph.ports import Clock, ModelSockets, ModelTransport, SecretStore, WireReply, WireRequest
 from . import custody, errors, provider_state, transcript
 from .calls import CONTENT_PART, is_own
 from .connection import Connection, without_query
@@ -45,10 +45,15 @@ class Exchange:
 
 
 class ModelGateway:
-    """Safe for many runs at once; it remembers only live sessions and which connections refuse reasoning."""
+    """Safe for many runs at once; it remembers only live sessions and which connections refuse reasoning.
 
-    def __init__(self, transport: ModelTransport, secrets: SecretStore, clock: Clock) -> None:
-        self._delivery = Delivery(transport, clock)
+    `sockets`: for formats whose provider remembers answers; without them all goes by HTTP.
+    """
+
+    def __init__(
+        self, transport: ModelTransport, secrets: SecretStore, clock: Clock, *, sockets: ModelSockets | None = None
+    ) -> None:
+        self._delivery = Delivery(transport, clock, sockets)
         self._secrets = secrets
         self._clock = clock
         self._refusals: dict[str, str] = {}

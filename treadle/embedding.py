@@ -45,6 +45,7 @@ class _GraphHouse:
     async def leave(self, state: RunState) -> None:
         run = self._open.pop(state.run_id, None)
         if run is not None:
+            self._services.gateway.close_session(run.id)
             await in_thread(run.folder.close)
 
     def took(self, transition: Transition) -> None:

@@ -111,7 +111,11 @@ class Driving:
             await self._let_go(active)
 
     async def _let_go(self, active: Active) -> None:
-        """Close the run's folder, also where the driver is cancelled meanwhile, and tell whoever follows the run."""
+        """Close the run's folder, also where the driver is cancelled meanwhile, and tell whoever follows the run.
+
+        Its socket goes in the background: a server that does not let go of it delays nothing.
+        """
+        self._services.gateway.close_session(active.run.id)
         closing = asyncio.ensure_future(in_thread(active.run.folder.close))
         try:
             await asyncio.shield(closing)

@@ -11,7 +11,7 @@ from typing import Self, overload
 from ..graph.errors import InvalidInput, TreadleError
 from ..graph.events import Event
 from ..graph.jsontext import Json
-from ..graph.ports import ChatHost, Clock, Ids, ModelTransport, SecretStore
+from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, SecretStore
 from ..graph.state import RunState
 from ..nodes.deps import in_thread
 from ..nodes.start_request import StartRequest, start_request
@@ -42,13 +42,16 @@ class Engine:
         host: ChatHost | None = None,
         *,
         transport: ModelTransport | None = None,
+        sockets: ModelSockets | None = None,
         secrets: SecretStore | None = None,
         clock: Clock | None = None,
         ids: Ids | None = None,
         disk: Disk | None = None,
         wire_log: WireLevel = "metadata",
     ) -> None:
-        given = {"transport": transport, "secrets": secrets, "clock": clock, "ids": ids, "disk": disk}
+        given = {
+            "transport": transport, "sockets": sockets, "secrets": secrets, "clock": clock, "ids": ids, "disk": disk,
+        }  # fmt: skip
         ports = {name: port for name, port in given.items() if port is not None}
         self.services = Services(data_root, host, wire_log=wire_log, **ports)  # type: ignore[arg-type]  # each port under its own name
         self._driving = Driving(self.services)
@@ -66,7 +69,7 @@ class Engine:
     async def close(self) -> None:
         """Stop driving; runs that have not ended stay as they are and can be resumed."""
         await self._driving.close()
-        await self.services.transport.close()
+        await self.services.gateway.close()
 
     async def start_run_with_prompt_snapshot(self, request: StartRequest | dict[str, Json]) -> RunHandle:
         """Start the run, or attach to it where a run of that id with the same input exists.

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ..gateway.gateway import ModelGateway
 from ..gateway.transports.http import HttpTransport
+from ..gateway.transports.websocket import WebSocketTransport
 from ..graph.errors import InvalidInput
-from ..graph.ports import ChatHost, Clock, Ids, ModelTransport, SecretStore
+from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, SecretStore
 from ..storage.disk import Disk, RealDisk
 from ..storage.runs import RunStore
 from ..storage.secrets import EnvironmentSecrets
@@ -43,6 +44,8 @@ class Services:
     host: ChatHost | None = None
     """None: commits wait for `resolve_agent_chat_commit` (engine) or interrupt (bare graph)."""
     transport: ModelTransport = field(default_factory=HttpTransport)
+    sockets: ModelSockets | None = None
+    """None: real ones beside an HttpTransport; beside a transport of your own, everything goes over that."""
     secrets: SecretStore = field(default_factory=EnvironmentSecrets)
     clock: Clock = field(default_factory=SystemClock)
     ids: Ids = field(default_factory=RandomIds)
@@ -58,4 +61,8 @@ class Services:
         if self.wire_log not in LEVELS:
             raise InvalidInput(f"wire_log must be one of {', '.join(LEVELS)}, not {self.wire_log!r}")
         object.__setattr__(self, "store", RunStore(self.data_root, self.disk))
-        object.__setattr__(self, "gateway", ModelGateway(self.transport, self.secrets, self.clock))
+        sockets = self.sockets
+        if sockets is None and isinstance(self.transport, HttpTransport):
+            sockets = WebSocketTransport(self.clock)
+        gateway = ModelGateway(self.transport, self.secrets, self.clock, sockets=sockets)
+        object.__setattr__(self, "gateway", gateway)
