@@ -253,9 +253,9 @@ def _parts(items: Sequence[dict[str, Json]], place: str, kind: str, key: str) ->
     """The texts of the parts of one kind; content that is plain text is such a part."""
     for item in items:
         held = item.get(place)
-        if isinstance(held, str) and kind == "output_text":
-            yield held
-        elif held is not None and not is_list(held):
+        if isinstance(held, str):
+            held = [{"type": "output_text", "text": held}]
+        if held is not None and not is_list(held):
             raise errors.malformed(f"an output item whose {place} is not a list")
         for part in held or ():
             if is_object(part) and part.get("type") == kind and isinstance(part.get(key), str):
