@@ -87,6 +87,10 @@ class ResponsesSide:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
+    def expect(self, answer: Answer) -> None:
+        """One more answer."""
+        self._answers.append(answer)
+
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[ResponsesSide]:
         async with serve(self._converse, "127.0.0.1", 0, max_size=None, close_timeout=0.2) as server:
