@@ -160,6 +160,17 @@ async def test_a_run_that_went_by_http_stays_there_in_another_process(gateway: M
     assert plain.methods == ["POST"]
 
 
+async def test_a_retry_does_not_ask_for_a_websocket_again(gateway: ModelGateway) -> None:
+    plain = Plain(404, "<html>", response("r1", said("Hi.")))
+    async with LoopbackServer(plain) as server:
+        talk = Talk(gateway, there(server))
+        failure = await talk.failure()
+        await talk.round()
+
+    assert failure.retryable
+    assert plain.methods == ["GET", "POST", "POST"]
+
+
 async def test_another_session_asks_for_a_websocket_again(gateway: ModelGateway) -> None:
     plain = Plain(404, response("r1", said("a")), response("r2", said("b")))
     async with LoopbackServer(plain) as server:

@@ -204,6 +204,20 @@ async def test_a_socket_of_an_hour_is_not_used_again(gateway: ModelGateway, cloc
     assert kinds(server.turns[1]) == WHOLE
 
 
+async def test_an_answer_that_came_but_was_not_taken_is_not_built_on(gateway: ModelGateway) -> None:
+    async with side(FIRST, completed("r2", said("Unused.")), SECOND).running() as server:
+        talk = Talk(gateway, at(server.base_url))
+        await talk.round()
+        state, messages = talk.state, list(talk.messages)
+        await talk.round()
+        talk.state, talk.messages = state, messages
+        exchange = await talk.round()
+
+    assert exchange.replays == ("turn_failed",)
+    assert server.by == [1, 1, 1]
+    assert kinds(server.turns[2]) == WHOLE
+
+
 async def test_a_server_that_stores_is_asked_to_go_on_over_a_new_socket(gateway: ModelGateway) -> None:
     async with side(FIRST, SECOND).running() as server:
         talk = Talk(gateway, at(server.base_url), store=True)
