@@ -20,6 +20,9 @@ _TURNS_TO_ACCEPT = 5
 
 Sleep = Callable[[float], Awaitable[None]]
 
+Takeover = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+"""What goes on with a connection instead of an answer; the connection is closed when it returns."""
+
 
 @dataclass(frozen=True, slots=True)
 class Received:
@@ -43,7 +46,7 @@ class LoopbackServer:
     A client that goes away while its answer is delayed is counted in `aborted`.
     """
 
-    def __init__(self, respond: Callable[[Received], Reply], sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(self, respond: Callable[[Received], Reply | Takeover], sleep: Sleep = asyncio.sleep) -> None:
         self._respond = respond
         self._sleep = sleep
         self._server: asyncio.Server | None = None
@@ -97,17 +100,19 @@ class LoopbackServer:
         while True:
             received = await _read(reader, connection)
             reply = self._respond(received)
+            if not isinstance(reply, Reply):
+                return await reply(reader, writer)
             if reply.delay > 0 and not await self._waited(reply.delay, reader):
                 self.aborted += 1
-                return
+                return None
             if reply.drop == "before_answer":
-                return
+                return None
             keep = received.headers.get("connection", "").lower() != "close" and reply.drop == "never"
             writer.write(_head(reply, keep=keep))
             writer.write(reply.body if reply.drop == "never" else reply.body[: len(reply.body) // 2])
             await writer.drain()
             if not keep:
-                return
+                return None
 
     async def _waited(self, seconds: float, reader: asyncio.StreamReader) -> bool:
         """Whether the client is still there after the wait; it says nothing while it waits for an answer."""
