@@ -49,5 +49,11 @@ def no_such_response(response_id: str) -> RequestRefused:
 def _named(value: object) -> str:
     if value is None:
         return "null"
-    kinds = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string", list: "an array"}
+    kinds: dict[type, str] = {
+        bool: "a boolean",
+        int: "an integer",
+        float: "a decimal",
+        str: "a string",
+        list: "an array",
+    }
     return kinds.get(type(value), "an object")

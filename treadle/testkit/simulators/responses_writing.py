@@ -134,9 +134,9 @@ def _begun(item: dict[str, Json]) -> dict[str, Json]:
     begun = dict(item)
     if "status" in item:
         begun["status"] = "in_progress"
-    for key, empty in (("arguments", ""), ("content", []), ("summary", [])):
+    for key in ("arguments", "content", "summary"):
         if key in item:
-            begun[key] = empty
+            begun[key] = "" if key == "arguments" else []
     if "encrypted_content" in item:
         begun["encrypted_content"] = "gAAAApartial"
     return begun
