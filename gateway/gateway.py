@@ -21,7 +21,6 @@ from .wire import Unreadable
 
 _BUILT: tuple[Format, ...] = (gemini, openai_compatible, openai_responses)
 FORMATS: dict[str, Format] = {shape.NAME: shape for shape in _BUILT}
-"""The formats that are built, by name: a new one is a module of `formats/` and a name in this line."""
 
 MAX_PAUSES = 5
 """How often an answer may break off and be gone on with (`pause_turn`) inside one attempt."""

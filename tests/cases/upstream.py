@@ -1,4 +1,7 @@
-"""The model's side of a case: a real HTTP server that answers from a list, byte for byte, and keeps what it was sent."""
+"""The model's side of a case: a real server that answers from a list, byte for byte, and keeps what it was sent.
+
+It speaks HTTP, and over a WebSocket where one is asked for: then an answer is the event that ends its turn.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
-from treadle.graph.jsontext import Json
+from treadle.graph.jsontext import Json, dumps
 from treadle.graph.ports import Clock
 from treadle.testkit.replies import Reply
-from treadle.testkit.simulators.http_server import LoopbackServer, Received
+from treadle.testkit.simulators.http_server import LoopbackServer, Received, Takeover
+from treadle.testkit.simulators.websocket import asks_for_upgrade
 
-from .faults import CaseFault, an_object, only
+from .faults import an_object, only
+from .socket_side import FRAME, Conversation
 
 FOREVER = Reply(b"", delay=3600.0)
 """No answer: the client has to leave."""
@@ -44,6 +49,8 @@ class Upstream:
         self.used_up = asyncio.Event()
         self.slowness: dict[int, float] = {}
         """By the request's number: seconds that its answer takes."""
+        self.is_forgetful = False
+        """Whether a WebSocket is closed after its first answer, so that nobody remembers that."""
 
     @property
     def base_url(self) -> str:
@@ -63,13 +70,18 @@ class Upstream:
     ) -> None:
         await self._server.__aexit__(kind, error, trace)
 
-    def _respond(self, request: Received) -> Reply:
+    def _respond(self, request: Received) -> Reply | Takeover:
+        if asks_for_upgrade(request):
+            return Conversation(request, self._answer, closes_after_one=self.is_forgetful).hold
+        return self._answer(request.body)
+
+    def _answer(self, body: bytes) -> Reply:
         number = len(self.sent) + 1
         for hook in list(self.hooks):  # a hook may take itself away
             instead = hook(number)
             if instead is not None:
                 return instead
-        self.sent.append(Sent(request.body, self._clock.monotonic()))
+        self.sent.append(Sent(body, self._clock.monotonic()))
         if not self._turns:
             self.used_up.set()
             return FOREVER
@@ -79,9 +91,10 @@ class Upstream:
 
 
 def reply_of(turn: Json, where: str) -> Reply:
-    """A turn as the case writes it: `{status, headers, body_text}`."""
+    """A turn as the case writes it: `{status, headers, body_text}`, or `{ws_event}`."""
     held = an_object(turn, where)
     if "ws_event" in held:
-        raise CaseFault(f"{where} is a WebSocket frame; this runner serves HTTP only")
+        only(held, ("ws_event",), where)
+        return Reply(dumps(held["ws_event"]), FRAME)
     only(held, ("status", "headers", "body_text"), where)
     return Reply(held["body_text"].encode("utf-8", "surrogatepass"), held["status"], held.get("headers") or {})

@@ -33,7 +33,7 @@ class Deaf(ResponsesSide):
     async def _answer(self, socket: ServerConnection, answer: Answer) -> None:
         await super()._answer(socket, answer)
         if not self._answers:
-            socket.transport.pause_reading()  # type: ignore[attr-defined]
+            socket.transport.pause_reading()
 
 
 def request(stage: Stage, side: ResponsesSide) -> dict[str, Json]:

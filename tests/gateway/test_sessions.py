@@ -19,8 +19,10 @@ from .responses_side import (
     Silence,
     asked,
     at,
+    completed,
     created,
     fault,
+    said,
 )
 from .talk import FIRST, SECOND, START, WHOLE, Talk, kinds, side
 from .traps import trap

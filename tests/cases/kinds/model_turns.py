@@ -13,7 +13,7 @@ from treadle.testkit.replies import Reply
 from ..cancelling import Strike, arrange, watched
 from ..crashing import crash_of, die, go_on
 from ..driving import PATIENCE_S, conclude, drive, look, start
-from ..faults import CaseFault, a_list, an_object, only
+from ..faults import a_list, an_object, only
 from ..observed import Observed
 from ..stage import RUN, Stage, files_of, profile, staged
 from ..upstream import FOREVER, reply_of
@@ -31,11 +31,10 @@ def run(given: dict[str, Json]) -> Observed:
 
 
 async def _run(given: dict[str, Json]) -> Observed:
-    if given.get("force_full_replay"):
-        raise CaseFault("force_full_replay needs a server that forgets a response; this runner has none yet")
     turns = [reply_of(turn, f"turns[{place}]") for place, turn in enumerate(a_list(given.get("turns"), "turns"))]
     seen = Observed()
     async with staged(turns) as stage:
+        stage.upstream.is_forgetful = bool(given.get("force_full_replay"))
         stage.lay_out(files_of(given, "files", "files_b64"))
         request = stage.request(
             provider_format=given.get("provider_format", "openai_compatible"),
