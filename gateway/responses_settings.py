@@ -8,7 +8,7 @@ from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, is_list, is_object
 from ..graph.messages import ToolSpec
 from .connection import Connection
-from .schema import SchemaRules, check_aliases, sanitized
+from .schema import RESPONSES, check_aliases, tool_parameters
 from .settings import reasoning_effort, response_format, wire_tool_choice, with_overrides
 
 ENCRYPTED = "reasoning.encrypted_content"
@@ -53,7 +53,7 @@ def responses_tools(specs: Sequence[ToolSpec]) -> list[Json]:
             "type": "function",
             "name": spec.model_name,
             "description": spec.description,
-            "parameters": sanitized(spec.input_schema, SchemaRules()),
+            "parameters": tool_parameters(spec, RESPONSES),
             "strict": False,
         }
         for spec in specs

@@ -28,7 +28,14 @@ def stream(*events: Json | str, name: bool = False) -> bytes:
 
 
 def claude(*blocks: Sequence[Json | str], stop: str = "tool_use") -> list[Json | str]:
-    start = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m", "stop_reason": None}
+    start: dict[str, Json] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "model": "m",
+        "stop_reason": None,
+    }
     events: list[Json | str] = [{"type": "message_start", "message": {**start, "usage": {"input_tokens": 9}}}]
     for index, (first, *deltas) in enumerate(blocks):
         events += [
