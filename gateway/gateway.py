@@ -14,14 +14,12 @@ from .calls import CONTENT_PART, is_own
 from .connection import Connection, without_query
 from .delivery import Delivered, Delivery, WireCall
 from .format import Format
-from .formats import gemini, openai_compatible, openai_responses
+from .formats import claude_messages, gemini, openai_compatible, openai_responses
 from .outgoing import Fragment, Outgoing
 from .sources import connection_from_payload
 from .wire import Unreadable
 
-_BUILT: tuple[Format, ...] = (gemini, openai_compatible, openai_responses)
-"""The formats that are built: a new one is a module of `formats/` and a name in this line."""
-
+_BUILT: tuple[Format, ...] = (claude_messages, gemini, openai_compatible, openai_responses)
 FORMATS: dict[str, Format] = {shape.NAME: shape for shape in _BUILT}
 
 MAX_PAUSES = 5
