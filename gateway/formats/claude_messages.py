@@ -104,7 +104,7 @@ def read(data: bytes) -> Body:
 
 def error_in(body: Body) -> Json:
     is_error = body.value.get("type") == "error" or body.value.get("error")
-    return body.value if is_error and "content" not in body.value else None
+    return body.value if is_error and not is_list(body.value.get("content")) else None
 
 
 def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin: str) -> ModelResponse:

@@ -275,7 +275,7 @@ async def test_the_users_headers_win_and_internal_keys_stay_home(gateway: ModelG
     assert "run-1" not in f"{request.headers} {request.body!r}"
 
 
-@pytest.mark.parametrize("api_format", ["claude_messages", "gemini_interactions"])
+@pytest.mark.parametrize("api_format", ["gemini_interactions"])
 def test_a_format_that_is_not_built_says_so(api_format: str) -> None:
     gateway = ModelGateway(HttpTransport(), MemorySecrets(), ManualClock())
 
