@@ -26,7 +26,7 @@ _DEFAULTS: dict[str, float] = {"temperature": 1, "top_p": 1, "top_k": 0}
 _TTLS = ("off", "5m", "1h")
 
 _THOUGHTLESS = re.compile(r"(?:.*/)?claude-(?:instant|2|3-(?!7)|v?[12]\b)", re.IGNORECASE)
-_ADAPTIVE = re.compile(r"(?:.*/)?claude-(?:opus|sonnet|haiku)-(?:4[.-][6-9](?!\d)|[5-9])", re.IGNORECASE)
+_ADAPTIVE = re.compile(r"(?:.*/)?claude-(?:opus|sonnet|haiku)-(?:4[.-](?:[6-9]|\d\d)|[5-9])(?!\d)", re.IGNORECASE)
 
 
 def headers(connection: Connection) -> dict[str, str]:
