@@ -32,7 +32,7 @@ def mark_turns(turns: Sequence[Turn], seen: Place | None, ttl: str) -> None:
     last = (len(turns) - 1, len(turns[-1].blocks) - 1)
     wanted = dict.fromkeys([(0, len(turns[0].blocks) - 1), seen])
     for place in wanted:
-        if place is not None and place != last and not turns[place[0]].native:
+        if place is not None and place != last:
             blocks = turns[place[0]].blocks
             blocks[place[1]] = _marked(blocks[place[1]], ttl)
 

@@ -108,6 +108,7 @@ def test_a_transcript_that_ends_with_the_models_own_thoughts_is_not_marked_there
     assert list(marks(made)) == [("system", 0, 1), ("messages", 0, 1)]
 
 
+@trap(18)
 def test_a_cursor_that_ends_in_an_answer_marks_no_native_block() -> None:
     turn = native(content(SAID), at=OFFICIAL)
 
