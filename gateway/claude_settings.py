@@ -9,11 +9,10 @@ from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, dumps, is_list, is_object
 from ..graph.messages import ToolSpec
 from .connection import Connection
-from .schema import SchemaRules, check_aliases, sanitized
+from .schema import CLAUDE, check_aliases, tool_parameters
 from .settings import wire_tool_choice
 
 VERSION = "2023-06-01"
-RULES = SchemaRules(removed=frozenset({"$schema", "$id"}))
 
 _DEFAULT_MAX_TOKENS = 1024
 _MIN_BUDGET, _MAX_BUDGET = 1024, 21333
@@ -108,7 +107,7 @@ def tools_json(specs: Sequence[ToolSpec]) -> bytes:
     """The tools by alias. Raises ModelFailed `model.request_build_failed`."""
     check_aliases(specs)
     shown = [
-        {"name": spec.model_name, "description": spec.description, "input_schema": _input_schema(spec)}
+        {"name": spec.model_name, "description": spec.description, "input_schema": tool_parameters(spec, CLAUDE)}
         for spec in specs
     ]
     return dumps(shown)
@@ -122,13 +121,6 @@ def choice_json(given: Json, tools: Sequence[ToolSpec], *, thinking: bool) -> by
     if choice == "auto" or thinking:
         return dumps({"type": "auto"})
     return dumps({"type": "any"} if choice == "required" else {"type": "tool", "name": choice["function"]["name"]})
-
-
-def _input_schema(spec: ToolSpec) -> Json:
-    schema = sanitized(spec.input_schema, RULES)
-    if not is_object(schema) or not schema:
-        return {"type": "object", "properties": {}}
-    return schema if "type" in schema else {"type": "object", **schema}
 
 
 def _max_tokens(payload: dict[str, Json]) -> int | None:

@@ -20,6 +20,8 @@ from .sources import connection_from_payload
 from .wire import Unreadable
 
 _BUILT: tuple[Format, ...] = (claude_messages, gemini, openai_compatible, openai_responses)
+"""The formats that are built: a new one is a module of `formats/` and a name in this line."""
+
 FORMATS: dict[str, Format] = {shape.NAME: shape for shape in _BUILT}
 
 MAX_PAUSES = 5
