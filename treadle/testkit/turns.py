@@ -10,7 +10,7 @@ from ..graph.jsontext import Json
 from .replies import Call
 
 Finish = Literal["stop", "tool_calls", "length", "filter", "refusal", "pause"]
-"""Why an answer ends. A provider that has no word for it says so when the server is asked (`ValueError`)."""
+"""Why an answer ends. A provider that has no word for it answers with 400 `script_unsayable`."""
 
 Fault = Literal["drop", "break_off", "truncate", "html", "empty"]
 """What becomes of an answer on its way.

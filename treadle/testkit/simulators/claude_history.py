@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ...gateway.wire import elements, member, to_text
 from ...graph.jsontext import Json, is_list, loads
@@ -65,7 +66,7 @@ class History:
     def _check_roles(self, messages: Sequence[_Message]) -> None:
         if messages[0].role != "user":
             raise RequestRefused('messages: first message must use the "user" role')
-        for before, after in zip(messages, messages[1:], strict=False):
+        for before, after in pairwise(messages):
             if self._alternating and before.role == after.role:
                 raise RequestRefused(
                     'messages: roles must alternate between "user" and "assistant", '

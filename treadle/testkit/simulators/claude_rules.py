@@ -32,7 +32,7 @@ _BLOCK_KEYS = {
 }
 """By type, what a block may hold; blocks of the provider's own tools are not looked into."""
 
-_NEEDED = {
+_NEEDED: dict[str, dict[str, type]] = {
     "text": {"text": str}, "image": {"source": dict}, "document": {"source": dict}, "tool_result": {"tool_use_id": str},
     "tool_use": {"id": str, "name": str, "input": dict}, "thinking": {"thinking": str, "signature": str},
     "redacted_thinking": {"data": str},
