@@ -46,7 +46,7 @@ def call(name: str, /, **arguments: Json) -> Call:
 
 def calls(*made: Call, text: str | None = None, finish_reason: str = "tool_calls", **message: Json) -> Reply:
     """An answer with tool calls; further keywords are further keys of the message (`reasoning_content="…"`)."""
-    held = [_call(one, place) for place, one in enumerate(made)]
+    held = [call_document(one, place) for place, one in enumerate(made)]
     return answer({"role": "assistant", "content": text, "tool_calls": held, **message}, finish_reason)
 
 
@@ -83,7 +83,8 @@ def error(
     return Reply(dumps(document), status, {} if retry_after is None else {"retry-after": retry_after})
 
 
-def _call(made: Call, place: int) -> Json:
+def call_document(made: Call, place: int) -> Json:
+    """One call as a message holds it."""
     given = made.arguments if isinstance(made.arguments, str) else dumps(made.arguments).decode()
     alias = made.name.replace(".", "_")
     stamp = hashlib.sha256(f"{place}:{alias}:{given}".encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from itertools import count
 from types import TracebackType
 from typing import Self
 
-from ..replies import Reply, error
+from ..replies import MODEL, Reply, error
+from ..turns import Refusal
 from .chat_rules import RequestRefused, Rules, check
+from .chat_writing import refusal_reply, turn_reply
 from .http_server import LoopbackServer, Received, Sleep
+from .provider import Said, Step
 
-Step = Reply | Callable[[Received], Reply]
-"""An answer, or what makes one from the request; a request that breaks a rule uses up no step."""
+__all__ = ["ChatCompletionsServer", "Step"]
 
 
 class ChatCompletionsServer:
-    """`POST {base_url}/chat/completions`, scripted; an async context manager.
+    """`POST {base_url}/chat/completions`, scripted in its own words or in no provider's; an async context manager.
 
     A request after the script's end is answered with 400 `script_exhausted`. With `api_key`, other keys get a 401.
     """
@@ -33,11 +36,22 @@ class ChatCompletionsServer:
         self._steps = deque(steps)
         self._rules = rules or Rules()
         self._api_key = api_key
+        self._numbers = count(1)
         self._server = LoopbackServer(self._respond, sleep)
         self.requests: list[Received] = []
         """Every request, refused ones too."""
         self.refusals: list[str] = []
         """What was said to requests that broke a rule."""
+
+    @property
+    def format(self) -> str:
+        """The name of the format that is spoken here."""
+        return "openai_compatible"
+
+    @property
+    def model(self) -> str:
+        """A model to ask for; any other is taken too."""
+        return MODEL
 
     @property
     def base_url(self) -> str:
@@ -80,7 +94,17 @@ class ChatCompletionsServer:
         if not self._steps:
             return error(400, "The script has no answer left.", code="script_exhausted")
         step = self._steps.popleft()
-        return step if isinstance(step, Reply) else step(request)
+        return self._reply(step(request) if callable(step) else step)
+
+    def _reply(self, said: Said) -> Reply:
+        if isinstance(said, Reply):
+            return said
+        if isinstance(said, Refusal):
+            return refusal_reply(said)
+        try:
+            return turn_reply(said, next(self._numbers))
+        except ValueError as fault:
+            return error(400, f"The script can't be said here: {fault}", code="script_unsayable")
 
 
 def _value(request: Received) -> object:
