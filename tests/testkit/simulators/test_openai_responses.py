@@ -13,7 +13,7 @@ from treadle.testkit.simulators.http_server import Received
 from treadle.testkit.simulators.openai_responses import OpenAIResponsesServer
 from treadle.testkit.simulators.responses_script import GIANT, Answer, Broken, Reasoning, Say, answers, giant
 
-from .asking import KEY, USER, encrypted, post, refusal, request, result
+from .asking_responses import KEY, USER, encrypted, post, refusal, request, result
 
 
 async def test_it_answers_with_one_document() -> None:

@@ -11,7 +11,7 @@ from treadle.testkit.replies import call
 from treadle.testkit.simulators.openai_responses import OpenAIResponsesServer
 from treadle.testkit.simulators.responses_script import Reasoning, Say, answers
 
-from .asking import USER, encrypted, last, post, refusal, request, result, socket, spliced
+from .asking_responses import USER, encrypted, last, post, refusal, request, result, socket, spliced
 
 ASKED = dumps(USER)
 

@@ -8,7 +8,7 @@ from treadle.graph.jsontext import Json
 from treadle.testkit.simulators.openai_responses import OpenAIResponsesServer
 from treadle.testkit.simulators.responses_script import Say, answers
 
-from .asking import TOOL, USER, last, post, refusal, request, result, socket
+from .asking_responses import TOOL, USER, last, post, refusal, request, result, socket
 
 IMAGE: Json = {"type": "input_image", "image_url": "data:"}
 

@@ -22,7 +22,7 @@ from treadle.testkit.simulators.responses_script import (
     limit_reached,
 )
 
-from .asking import KEY, USER, address, encrypted, events, frames, last, post, request, result, send, socket
+from .asking_responses import KEY, USER, address, encrypted, events, frames, last, post, request, result, send, socket
 
 
 async def test_events_come_in_order_and_are_numbered() -> None:
