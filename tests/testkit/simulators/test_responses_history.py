@@ -18,6 +18,8 @@ ASKED = dumps(USER)
 Made = tuple[bytes, bytes, bytes]
 """A reasoning item and its call as they were sent, and the call's result."""
 
+Change = Callable[[Made], tuple[bytes, ...]]
+
 
 async def first_turn(server: OpenAIResponsesServer) -> Made:
     body = (await post(server, encrypted(USER))).content
@@ -31,7 +33,7 @@ def over_http(body: bytes) -> bytes:
     return body.replace(b'"type":"response.create",', b"")
 
 
-async def replayed(change: Callable[[Made], tuple[bytes, ...]]) -> str:
+async def replayed(change: Change) -> str:
     """What is said to a second request whose items are made of the first answer's; empty: it was taken."""
     async with OpenAIResponsesServer([answers(Reasoning("é"), call("a")), answers(Say("ok"))]) as server:
         items = change(await first_turn(server))
@@ -56,37 +58,38 @@ def changed(made: Made, place: int, **keys: Json) -> tuple[bytes, ...]:
     return tuple(dumps(item) if index == place else raw for index, raw in enumerate(made))
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (lambda made: (dumps(loads(made[0])), *made[1:]), "is not, byte for byte, the item that this server sent"),
-        (lambda made: (made[0], dumps(loads(made[1])), made[2]), "is not, byte for byte"),
-        (lambda made: (made[0] + b" ", *made[1:]), ""),
-        (lambda made: changed(made, 0, summary=[]), "is not, byte for byte"),
-        (lambda made: changed(made, 0, encrypted_content="gAAAAother"), "The encrypted content gAAA...ther could not"),
-        (lambda made: changed(made, 0, encrypted_content=None), "Items are not persisted when `store` is set to false"),
-        (lambda made: changed(made, 0, id="rs_other"), "could not be verified"),
-        (lambda made: changed(made, 0, id=None), "Missing required parameter: 'input[1].id'"),
-        (lambda made: changed(made, 1, id="fc_other"), "Item with id 'fc_other' not found"),
-        (lambda made: changed(made, 1, id="other"), "Expected an ID that begins with 'fc'"),
-        (lambda made: changed(made, 2, id="fc_other"), "Item with id 'fc_other' not found"),
-        (lambda made: made[1:], "of type 'function_call' was provided without its required 'reasoning' item: 'rs_"),
-        (lambda made: made[:1], "of type 'reasoning' was provided without its required following item"),
-        (lambda made: (made[0], ASKED, *made[1:]), "without its required following item"),
-        (lambda made: (made[1], made[0], made[2]), "without its required 'reasoning' item"),
-        (lambda made: (*made, *made), "Duplicate item found with id rs_"),
-        (lambda made: made[:2], "No tool output found for function call call_"),
-        (lambda made: (*made, made[2]), "Duplicate function_call_output for call_id call_"),
-        (lambda made: made[2:], "No tool call found for function call output with call_id call_"),
-        (lambda made: (made[2], *made[:2]), "No tool call found for function call output"),
-        (lambda made: changed(made, 2, call_id="call_other"), "No tool call found for function call output"),
-        (lambda made: (*made, dumps({"type": "item_reference", "id": "rs_1"})), "Item with id 'rs_1' not found"),
-    ],
-)
-async def test_how_items_may_come_back(change: Callable[[Made], tuple[bytes, ...]], told: str) -> None:
+CHANGES: list[tuple[Change, str]] = [
+    (lambda made: (dumps(loads(made[0])), *made[1:]), "is not, byte for byte, the item that this server sent"),
+    (lambda made: (made[0], dumps(loads(made[1])), made[2]), "is not, byte for byte"),
+    (lambda made: (made[0] + b" ", *made[1:]), ""),
+    (lambda made: changed(made, 0, summary=[]), "is not, byte for byte"),
+    (lambda made: changed(made, 0, encrypted_content="gAAAAother"), "The encrypted content gAAA...ther could not"),
+    (lambda made: changed(made, 0, encrypted_content=None), "Items are not persisted when `store` is set to false"),
+    (lambda made: changed(made, 0, id="rs_other"), "could not be verified"),
+    (lambda made: changed(made, 0, id=None), "Missing required parameter: 'input[1].id'"),
+    (lambda made: changed(made, 1, id="fc_other"), "Item with id 'fc_other' not found"),
+    (lambda made: changed(made, 1, id="other"), "Expected an ID that begins with 'fc'"),
+    (lambda made: changed(made, 2, id="fc_other"), "Item with id 'fc_other' not found"),
+    (lambda made: made[1:], "of type 'function_call' was provided without its required 'reasoning' item: 'rs_"),
+    (lambda made: made[:1], "of type 'reasoning' was provided without its required following item"),
+    (lambda made: (made[0], ASKED, *made[1:]), "without its required following item"),
+    (lambda made: (made[1], made[0], made[2]), "without its required 'reasoning' item"),
+    (lambda made: (*made, *made), "Duplicate item found with id rs_"),
+    (lambda made: made[:2], "No tool output found for function call call_"),
+    (lambda made: (*made, made[2]), "Duplicate function_call_output for call_id call_"),
+    (lambda made: made[2:], "No tool call found for function call output with call_id call_"),
+    (lambda made: (made[2], *made[:2]), "No tool call found for function call output"),
+    (lambda made: changed(made, 2, call_id="call_other"), "No tool call found for function call output"),
+    (lambda made: (*made, dumps({"type": "item_reference", "id": "rs_1"})), "Item with id 'rs_1' not found"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), CHANGES)
+async def test_how_items_may_come_back(change: Change, told: str) -> None:
     said = await replayed(change)
 
-    assert said == told or (told and told in said)
+    assert told in said
+    assert bool(told) == bool(said)
 
 
 async def test_reasoning_that_was_not_encrypted_can_not_come_back() -> None:
@@ -105,15 +108,15 @@ async def test_one_call_id_is_one_call() -> None:
     assert refused["message"] == "Duplicate function_call for call_id c."
 
 
-@pytest.mark.parametrize(
-    ("made", "told"),
-    [
-        (lambda output: [USER], "No tool output found for function call call_"),
-        (lambda output: [result("other")], "No tool call found for function call output with call_id other."),
-        (lambda output: [result(output[1]["call_id"])] * 2, "Duplicate function_call_output"),
-        (lambda output: [output[1], result(output[1]["call_id"])], "byte for byte"),
-    ],
-)
+CONTINUED: list[tuple[Callable[[Json], list[Json]], str]] = [
+    (lambda output: [USER], "No tool output found for function call call_"),
+    (lambda output: [result("other")], "No tool call found for function call output with call_id other."),
+    (lambda output: [result(output[1]["call_id"])] * 2, "Duplicate function_call_output"),
+    (lambda output: [output[1], result(output[1]["call_id"])], "byte for byte"),
+]
+
+
+@pytest.mark.parametrize(("made", "told"), CONTINUED)
 async def test_a_continuation_answers_the_calls_it_goes_on_from(made: Callable[[Json], list[Json]], told: str) -> None:
     async with OpenAIResponsesServer([answers(Reasoning(), call("a"))]) as server, socket(server) as opened:
         response = (await last(opened, encrypted(USER)))["response"]

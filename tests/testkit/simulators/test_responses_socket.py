@@ -17,6 +17,7 @@ from treadle.testkit.simulators.responses_script import (
     Broken,
     Reasoning,
     Say,
+    Step,
     answers,
     giant,
     limit_reached,
@@ -127,8 +128,8 @@ async def test_only_the_last_response_is_remembered() -> None:
 @pytest.mark.parametrize("fault", ["forget", "forgotten", "refused", "overloaded", "failed"])
 async def test_what_evicts_the_last_response(fault: str) -> None:
     first = Answer((Say("1"),), forgotten=fault == "forgotten")
-    middle = {"overloaded": [error(503, "busy", type="server_error")], "failed": [Answer((), "failed", "server_error")]}
-    async with OpenAIResponsesServer([first, *middle.get(fault, [])]) as server, socket(server) as opened:
+    second: Step = error(503, "busy", type="server_error") if fault == "overloaded" else Answer((), "failed")
+    async with OpenAIResponsesServer([first, second]) as server, socket(server) as opened:
         continued = request(USER, previous_response_id=(await last(opened, request(USER)))["response"]["id"])
         if fault == "forget":
             server.forget()
