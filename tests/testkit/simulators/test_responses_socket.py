@@ -142,6 +142,14 @@ async def test_what_evicts_the_last_response(fault: str) -> None:
     assert refused["error"]["code"] == "previous_response_not_found"
 
 
+async def test_a_failed_response_can_not_be_continued() -> None:
+    async with OpenAIResponsesServer([Answer((), "failed", "server_error")]) as server, socket(server) as opened:
+        failed = await last(opened, request(USER))
+        refused = await last(opened, request(USER, previous_response_id=failed["response"]["id"]))
+
+    assert refused["error"]["code"] == "previous_response_not_found"
+
+
 async def test_a_refused_turn_that_continues_nothing_evicts_nothing() -> None:
     async with OpenAIResponsesServer([answers(Say("1")), answers(Say("2"))]) as server, socket(server) as opened:
         response = (await last(opened, request(USER)))["response"]

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 from ...graph.jsontext import Json, dumps, is_object, loads
 from ..replies import Reply, error
+from ..turns import Refusal, Turn
 from .http_server import Received
 from .responses_history import Ledger
 from .responses_refusals import RequestRefused, no_such_response
 from .responses_rules import Asked, InputItem, read
 from .responses_script import Answer, Broken, Done, Step
+from .responses_turns import scripted, spoilt
 from .responses_writing import Writer, document, events
 
 
@@ -36,7 +38,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Sending:
     """What is sent for one request; `cut` tells after how many events it breaks off, if it does."""
 
     reply: Reply
@@ -62,7 +64,7 @@ class Provider:
         self.refusals.append(refused.message)
         return refused.reply()
 
-    def take(self, request: Received, memory: Memory | None) -> Turn:
+    def take(self, request: Received, memory: Memory | None) -> Sending:
         """What to send; without a memory the request came over HTTP."""
         self.requests.append(request)
         held = Memory() if memory is None else memory
@@ -86,27 +88,29 @@ class Provider:
         if not self.steps:
             return error(400, "The script has no answer left.", code="script_exhausted")
         step = self.steps.popleft()
-        return step(request) if callable(step) else step
+        said = step(request) if callable(step) else step
+        return scripted(said) if isinstance(said, Turn | Refusal) else said
 
     def _answered(
         self, asked: Asked, answer: Answer, memory: Memory, recalled: tuple[InputItem, ...], cut: Broken | None
-    ) -> Turn:
+    ) -> Sending:
         response_id = self._writer.response_id()
         output = self._writer.items(answer, encrypted=asked.wants_encrypted)
         sent = self._ledger.record(output)
         memory.forget()
         if answer.status != "failed" and not answer.forgotten:
             memory.response_id, memory.items = response_id, (*recalled, *asked.items, *sent)
-        reply = Reply(document(asked, response_id, answer, output), delay=answer.delay)
-        frames = _ahead(answer, events(asked, response_id, answer, output))
-        return Turn(_cut(reply, cut), frames, answer.delay, cut)
+        body = spoilt(answer.fault, document(asked, response_id, answer, output))
+        reply = Reply(body, delay=answer.delay)
+        frames = _frames(answer, events(asked, response_id, answer, output))
+        return Sending(_cut(reply, cut), frames, answer.delay, cut)
 
 
-def said(reply: Reply, cut: Broken | None = None) -> Turn:
+def said(reply: Reply, cut: Broken | None = None) -> Sending:
     """A reply as it is over HTTP; on a socket one frame: an error event, or the body where it is no error."""
     if reply.drop != "never":
         cut = Broken(reply, 0)
-    return Turn(_cut(reply, cut), iter((_frame(reply),)), reply.delay, cut)
+    return Sending(_cut(reply, cut), iter((_frame(reply),)), reply.delay, cut)
 
 
 def _cut(reply: Reply, cut: Broken | None) -> Reply:
@@ -123,9 +127,11 @@ def _frame(reply: Reply) -> bytes:
     return dumps({"type": "error", "status": reply.status, "error": document["error"], **headers})
 
 
-def _ahead(answer: Answer, made: Iterator[bytes]) -> Iterator[bytes]:
+def _frames(answer: Answer, made: Iterator[bytes]) -> Iterator[bytes]:
+    *begun, end = made
     yield from answer.ahead
-    yield from made
+    yield from begun
+    yield spoilt(answer.fault, end)
 
 
 def _evict_continued(request: Received, memory: Memory) -> None:

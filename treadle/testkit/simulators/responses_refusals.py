@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from ..replies import Reply, error
 
@@ -19,6 +19,10 @@ class RequestRefused(Exception):
 
     def reply(self) -> Reply:
         return error(self.status, self.message, code=self.code, param=self.param)
+
+
+def is_one_of(value: object, names: Container[str]) -> bool:
+    return isinstance(value, str) and value in names
 
 
 def missing(where: str) -> RequestRefused:

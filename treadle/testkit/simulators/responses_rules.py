@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
+from ...gateway.wire import elements, member, to_bytes, to_text
 from ...graph.jsontext import Json, is_list, is_object, loads
-from .responses_refusals import RequestRefused, missing, unknown, wrong_type, wrong_value
+from .responses_refusals import RequestRefused, is_one_of, missing, unknown, wrong_type, wrong_value
 from .responses_tools import check_name, check_tools
 
 _KEYS = frozenset(
@@ -75,10 +74,6 @@ class Asked:
         return "reasoning.encrypted_content" in self.body.get("include", [])
 
 
-class _Body(msgspec.Struct):
-    input: list[msgspec.Raw]
-
-
 def read(data: bytes, *, on_socket: bool) -> Asked:
     """The request; raises RequestRefused for the first rule that it breaks by itself."""
     body = _object(data)
@@ -125,7 +120,7 @@ def _check_settings(body: dict[str, Json]) -> None:
     if not is_list(include):
         raise wrong_type("include", "an array of strings", include)
     for place, name in enumerate(include):
-        if name not in _INCLUDES:
+        if not is_one_of(name, _INCLUDES):
             raise wrong_value(f"include[{place}]", name, _INCLUDES)
     for key, known in _OBJECTS.items():
         given = body.get(key)
@@ -166,9 +161,9 @@ def _items(data: bytes, body: dict[str, Json]) -> tuple[InputItem, ...]:
         raise missing("input")
     if not is_list(given):
         raise wrong_type("input", "one of a string or array of input items", given)
-    raws = msgspec.json.decode(data, type=_Body).input
+    raws = elements(member(to_text(data), "input") or "[]")
     return tuple(
-        InputItem(bytes(raw), _item(value, f"input[{place}]"), f"input[{place}]")
+        InputItem(to_bytes(raw), _item(value, f"input[{place}]"), f"input[{place}]")
         for place, (raw, value) in enumerate(zip(raws, given, strict=True))
     )
 
@@ -214,7 +209,7 @@ def _check_text(item: InputItem, *keys: str) -> None:
 
 def _check_message(value: dict[str, Json], where: str) -> None:
     role = value.get("role")
-    if role not in _ROLES:
+    if not is_one_of(role, _ROLES):
         raise missing(f"{where}.role") if role is None else wrong_value(f"{where}.role", role, _ROLES)
     _check_content(value.get("content"), f"{where}.content", _PARTS.get(str(role), _ASKING_PARTS))
 
@@ -228,5 +223,5 @@ def _check_content(content: Json, where: str, kinds: frozenset[str]) -> None:
         raise wrong_type(where, "one of an array of objects or string", content)
     for place, part in enumerate(content):
         kind = part.get("type") if is_object(part) else None
-        if kind not in kinds:
+        if not is_one_of(kind, kinds):
             raise wrong_value(f"{where}[{place}]", kind, kinds)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ...graph.jsontext import Json
 from ..replies import Call, Reply, error
+from ..turns import Fault, Refusal, Turn, Usage
 from .http_server import Received
 
 GIANT = 3 * 1024 * 1024
@@ -42,6 +44,11 @@ class Answer:
     delay: float = 0.0
     ahead: tuple[bytes, ...] = ()
     forgotten: bool = False
+    usage: Usage = field(default_factory=Usage)
+    extras: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """Further keys of the response; they win over those that are made."""
+    fault: Fault | None = None
+    """What becomes of the body, or of the last frame; `Broken` breaks it off."""
 
     def after(self, seconds: float) -> Answer:
         return replace(self, delay=seconds)
@@ -62,7 +69,10 @@ class Broken:
 Done = Answer | Reply | Broken
 """A Reply is an HTTP answer as it is; on a socket an error event, or its body as one frame where it is no error."""
 
-Step = Done | Callable[[Received], Done]
+Said = Turn | Refusal | Done
+"""A turn and a refusal are a script that every provider's simulator can be given."""
+
+Step = Said | Callable[[Received], Said]
 
 
 def answers(*items: Item) -> Answer:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..replies import error
 from .http_server import Received, Sleep
-from .responses_provider import Memory, Provider, Turn, said
+from .responses_provider import Memory, Provider, Sending, said
 from .websocket import Socket
 
 _IN_FLIGHT = error(
@@ -50,7 +50,7 @@ class Conversation:
                 with contextlib.suppress(asyncio.CancelledError):
                     await turn
 
-    async def _answer(self, socket: Socket, turn: Turn) -> None:
+    async def _answer(self, socket: Socket, turn: Sending) -> None:
         with contextlib.suppress(ConnectionError):  # the client went away; what it had asked is recorded
             if turn.delay > 0:
                 await self._sleep(turn.delay)
@@ -61,7 +61,7 @@ class Conversation:
             self._in_flight = False
             await self._end(socket, frames[last:], turn)
 
-    async def _end(self, socket: Socket, rest: list[bytes], turn: Turn) -> None:
+    async def _end(self, socket: Socket, rest: list[bytes], turn: Sending) -> None:
         """The last frame, or what breaks the turn off in its stead."""
         if turn.cut is None:
             for frame in rest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...graph.jsontext import Json, is_list, is_object
-from .responses_refusals import RequestRefused, missing, unknown, wrong_type, wrong_value
+from .responses_refusals import RequestRefused, is_one_of, missing, unknown, wrong_type, wrong_value
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -38,7 +38,7 @@ def _check_tool(tool: Json, where: str, names: set[str]) -> None:
     if not is_object(tool):
         raise wrong_type(where, "an object", tool)
     kind = tool.get("type")
-    if kind in _BUILT_IN:
+    if is_one_of(kind, _BUILT_IN):
         return
     if kind != "function":
         raise missing(f"{where}.type") if kind is None else wrong_value(f"{where}.type", kind, _BUILT_IN | {"function"})
@@ -122,7 +122,7 @@ class _Schema:
             raise self._at(path, f"{schema!r} is not of type 'object', 'boolean'.")
         kinds = schema.get("type", "object")
         for kind in kinds if is_list(kinds) else [kinds]:
-            if kind not in _TYPES:
+            if not is_one_of(kind, _TYPES):
                 raise self._at(path, f"'{kind}' is not valid under any of the given schemas.")
         if schema.get("type") == "array" and "items" not in schema:
             raise self._at(path, "array schema missing items.")
@@ -131,7 +131,10 @@ class _Schema:
         for key in ("properties", "$defs", "definitions"):
             for name, member in _members(schema.get(key)):
                 self._check(member, (*path, key, name))
-        for place, member in enumerate(schema.get("anyOf", [])):
+        branches = schema.get("anyOf", [])
+        if not is_list(branches):
+            raise self._at(path, f"{branches!r} is not of type 'array'.")
+        for place, member in enumerate(branches):
             self._check(member, (*path, "anyOf", str(place)))
         if "items" in schema:
             self._check(schema["items"], (*path, "items"))
@@ -148,7 +151,7 @@ class _Schema:
             raise self._at(path, "'additionalProperties' is required to be supplied and to be false.")
         required = schema.get("required", [])
         for name, _ in _members(schema.get("properties")):
-            if name not in required:
+            if not is_list(required) or name not in required:
                 message = "'required' is required to be supplied and to be an array including every key in properties."
                 raise self._at(path, f"{message} Missing '{name}'.")
 

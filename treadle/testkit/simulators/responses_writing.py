@@ -9,6 +9,7 @@ from itertools import count
 
 from ...graph.jsontext import Json, dumps, is_object, loads
 from ..replies import Call
+from ..turns import Usage
 from .responses_rules import Asked
 from .responses_script import Answer, Item, Reasoning, Say
 
@@ -68,14 +69,20 @@ def _spelled(item: dict[str, Json]) -> bytes:
 
 def document(asked: Asked, response_id: str, answer: Answer, output: Sequence[bytes]) -> bytes:
     """The whole response; `output` is spliced in."""
-    failed = {"code": answer.reason, "message": "The model failed to answer."} if answer.status == "failed" else None
-    return _document(asked, response_id, answer.status, output, _incomplete(answer), failed)
+    failed = {"code": answer.reason or "server_error", "message": "The model failed to answer."}
+    ending: dict[str, Json] = {
+        "status": answer.status,
+        "error": failed if answer.status == "failed" else None,
+        "incomplete_details": {"reason": answer.reason} if answer.status == "incomplete" else None,
+        "usage": _usage(answer.usage),
+    }
+    return _document(asked, response_id, {**ending, **answer.extras}, output)
 
 
 def events(asked: Asked, response_id: str, answer: Answer, output: Sequence[bytes]) -> Iterator[bytes]:
     """The response's events, numbered; the last one holds the whole response."""
     numbers = count()
-    begun = _document(asked, response_id, "in_progress", (), None, None)
+    begun = _document(asked, response_id, {"status": "in_progress"}, ())
     yield _event("response.created", numbers, response=begun)
     yield _event("response.in_progress", numbers, response=begun)
     for place, raw in enumerate(output):
@@ -88,40 +95,36 @@ def events(asked: Asked, response_id: str, answer: Answer, output: Sequence[byte
     yield _event(f"response.{answer.status}", numbers, response=document(asked, response_id, answer, output))
 
 
-def _document(
-    asked: Asked, response_id: str, status: str, output: Sequence[bytes], incomplete: Json, failed: Json
-) -> bytes:
+def _document(asked: Asked, response_id: str, ending: dict[str, Json], output: Sequence[bytes]) -> bytes:
     body = asked.body
     head: dict[str, Json] = {
         "id": response_id,
         "object": "response",
         "created_at": _CREATED,
-        "status": status,
-        "error": failed,
-        "incomplete_details": incomplete,
+        "status": None,
+        "error": None,
+        "incomplete_details": None,
         "instructions": body.get("instructions"),
         "max_output_tokens": body.get("max_output_tokens"),
         "model": body["model"],
         "parallel_tool_calls": body.get("parallel_tool_calls", True),
         "previous_response_id": asked.previous,
         "store": False,
-        "usage": None if status == "in_progress" else _usage(),
+        "usage": None,
+        **ending,
     }
     return dumps(head)[:-1] + b',"output":[' + b",".join(output) + b"]}"
 
 
-def _usage() -> Json:
+def _usage(usage: Usage) -> Json:
+    output = usage.output + usage.thinking
     return {
-        "input_tokens": 9,
-        "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": 5,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 14,
+        "input_tokens": usage.input,
+        "input_tokens_details": {"cached_tokens": usage.cached},
+        "output_tokens": output,
+        "output_tokens_details": {"reasoning_tokens": usage.thinking},
+        "total_tokens": usage.input + output,
     }
-
-
-def _incomplete(answer: Answer) -> Json:
-    return {"reason": answer.reason} if answer.status == "incomplete" else None
 
 
 def _event(kind: str, numbers: Iterator[int], keys: dict[str, Json] | None = None, **spliced: bytes) -> bytes:
