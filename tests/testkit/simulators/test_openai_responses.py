@@ -160,6 +160,12 @@ async def test_over_http_no_response_can_be_continued() -> None:
     assert refused["message"] == f"Previous response with id '{first['id']}' not found."
 
 
+def test_it_names_its_format_and_a_model() -> None:
+    server = OpenAIResponsesServer([])
+
+    assert (server.format, server.model) == ("openai_responses", "gpt-scripted-1")
+
+
 def test_the_port_is_known_only_while_it_runs() -> None:
     with pytest.raises(RuntimeError, match="async with"):
         _ = OpenAIResponsesServer([]).base_url

@@ -16,6 +16,7 @@ from .responses_socket import Conversation
 from .websocket import asks_for_upgrade
 
 PATH = "/v1/responses"
+MODEL = "gpt-scripted-1"
 
 
 class OpenAIResponsesServer:
@@ -33,6 +34,16 @@ class OpenAIResponsesServer:
         self._conversations: list[Conversation] = []
         self._upgrade_refusal = Reply(b"")
         self._upgrades_to_refuse: int | None = 0
+
+    @property
+    def format(self) -> str:
+        """The name of the format that is spoken here."""
+        return "openai_responses"
+
+    @property
+    def model(self) -> str:
+        """A model to ask for."""
+        return MODEL
 
     @property
     def base_url(self) -> str:
