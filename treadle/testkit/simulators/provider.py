@@ -130,8 +130,15 @@ class ScriptedServer:
         said = step(request) if callable(step) else step
         if isinstance(said, Reply):
             return said
-        reply = Reply(self._provider.answer(request, said)) if isinstance(said, Turn) else self._provider.refusal(said)
-        return sent(reply, said.delay, said.fault)
+        return sent(self._reply(request, said), said.delay, said.fault)
+
+    def _reply(self, request: Received, said: Turn | Refusal) -> Reply:
+        if isinstance(said, Refusal):
+            return self._provider.refusal(said)
+        try:
+            return Reply(self._provider.answer(request, said))
+        except ValueError as fault:
+            return self._provider.refusal(Refusal(400, f"The script can't be said here: {fault}", "script_unsayable"))
 
 
 def sent(reply: Reply, delay: float, fault: Fault | None) -> Reply:
