@@ -11,7 +11,7 @@ from treadle.testkit.replies import Reply, call
 from treadle.testkit.simulators.claude_messages import claude_messages
 from treadle.testkit.simulators.gemini import gemini
 from treadle.testkit.simulators.http_server import Received
-from treadle.testkit.simulators.provider import PAGE, Said, ScriptedServer
+from treadle.testkit.simulators.provider import PAGE, Said, ScriptedServer, Step
 from treadle.testkit.turns import Fault, Refusal, says
 
 from .asking import CLAUDE_HEADERS, GOOGLE_HEADERS, post
@@ -24,7 +24,7 @@ async def ask(server: ScriptedServer) -> httpx.Response:
 
 
 async def test_it_says_turns_refusals_and_bytes_in_the_order_of_its_script() -> None:
-    steps = [says("one"), Refusal(529, "Overloaded", headers={"retry-after": "2"}), Reply(b'{"a" : 1.10}')]
+    steps: list[Step] = [says("one"), Refusal(529, "Overloaded", headers={"retry-after": "2"}), Reply(b'{"a" : 1.10}')]
     async with claude_messages(steps) as server:
         answers = [await ask(server) for _ in range(3)]
 
@@ -82,7 +82,7 @@ async def test_it_breaks_connections_off(fault: Fault) -> None:
 
 
 async def test_it_sends_what_is_no_answer() -> None:
-    steps = [says("cut").broken("truncate"), says("page").broken("html"), Refusal(502).broken("html")]
+    steps: list[Step] = [says("cut").broken("truncate"), says("page").broken("html"), Refusal(502).broken("html")]
     async with claude_messages([*steps, says("none").broken("empty")]) as server:
         cut, page, gateway, empty = [await ask(server) for _ in range(4)]
 

@@ -12,7 +12,7 @@ from treadle.testkit.simulators.openai_responses import OpenAIResponsesServer
 from treadle.testkit.simulators.responses_turns import scripted
 from treadle.testkit.turns import Fault, Finish, Refusal, Turn, Usage, says
 
-from .asking import USER, encrypted, frames, last, post, request, send, socket
+from .asking_responses import USER, encrypted, frames, last, post, request, send, socket
 
 CASES: list[tuple[Finish, str, str | None]] = [
     ("stop", "completed", None),

@@ -13,6 +13,7 @@ from .claude_messages import claude_messages
 from .gemini import gemini
 from .gemini_interactions import gemini_interactions
 from .http_server import Received, Sleep
+from .openai_responses import OpenAIResponsesServer
 from .provider import Step
 
 KEY = "made-up-key"
@@ -62,6 +63,7 @@ class Build(Protocol):
 
 SIMULATORS: Mapping[str, Build] = {
     "openai_compatible": ChatCompletionsServer,
+    "openai_responses": OpenAIResponsesServer,
     "claude_messages": claude_messages,
     "gemini": gemini,
     "gemini_interactions": gemini_interactions,
