@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, is_list, is_object
 from .connection import Connection
 from .schema import GEMINI, sanitized
+from .vertex import Vertex
 
 _NUMBERS = {"temperature": "temperature", "top_p": "topP", "top_k": "topK", "seed": "seed"}
 
@@ -35,26 +35,9 @@ _GEMINI_3 = re.compile(r"(?:.*/)?gemini-(?:[a-z]+-)*[3-9](?!\d)", re.IGNORECASE)
 _TWO_LEVEL_MODELS = re.compile(r"gemini-3(?:\.0)?-pro", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in Vertex a model answers; a blank project is told by the key."""
-
-    project: str = ""
-    region: str = ""
-    bearer: bool = False
-    """Whether the key is an access token."""
-
-
-def place_of(connection: Connection) -> Place:
-    vertex = getattr(connection, "vertex", None)
-    if vertex is None:
-        return Place()
-    return Place(vertex.project, vertex.region, bearer=vertex.account is not None)
-
-
 def gives_positional_ids(connection: Connection) -> bool:
     """Whether calls that come without an id get one by their place, which no server is told."""
-    return bool(getattr(getattr(connection, "switches", None), "positional_tool_call_ids", False))
+    return connection.switches.positional_tool_call_ids
 
 
 def is_gemini_3(model: str) -> bool:
@@ -65,7 +48,7 @@ def is_gemini_3(model: str) -> bool:
 def url_of(connection: Connection) -> str:
     name = quote(connection.model, safe="/:@")
     if connection.source == "vertexai":
-        place = place_of(connection)
+        place = connection.vertex or Vertex()
         within = f"/projects/{quote(place.project, safe='')}/locations/{place.region}" if place.project else ""
         path = f"{within}/publishers/google/models/{name.removeprefix('models/')}:generateContent"
         return connection.url(_version(connection, "/v1") + path)
@@ -78,7 +61,7 @@ def auth_headers(connection: Connection) -> dict[str, str]:
     if connection.api_key is None:
         return {}
     key = connection.api_key.reveal()
-    if connection.source == "vertexai" and place_of(connection).bearer:
+    if connection.vertex is not None and connection.vertex.account is not None:
         return {"Authorization": f"Bearer {key}"}
     return {"x-goog-api-key": key}
 

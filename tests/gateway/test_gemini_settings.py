@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.connection import Connection
 from treadle.gateway.gemini_settings import auth_headers, body_settings, url_of
 from treadle.gateway.secret import Secret
+from treadle.gateway.vertex import ServiceAccount, Vertex
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
 
@@ -43,27 +43,13 @@ def test_ai_studio_has_the_model_in_the_url_and_the_key_in_a_header(model: str, 
     assert auth_headers(replace(at, api_key=None)) == {}
 
 
-@dataclass(frozen=True)
-class _Vertex:
-    project: str = ""
-    region: str = "us-central1"
-    account: str | None = None
-
-
-class _Full(Connection):
-    vertex = _Vertex("my-project", "europe-west4", "an account")
-
-
-class _Express(Connection):
-    vertex = _Vertex()
-
-
-_WITHIN = ("vertexai", "gemini", "https://aiplatform.googleapis.com", "gemini-2.5-flash", Secret(KEY))
+_ACCOUNT = ServiceAccount("writer@my-project.test", Secret("a key"), "https://token.test", "my-project")
+_FULL = Vertex("full", "europe-west4", "my-project", _ACCOUNT)
 
 
 @trap(50)
 def test_vertex_takes_a_key_or_a_token_and_a_project_where_one_is_named() -> None:
-    full, express = _Full(*_WITHIN), _Express(*_WITHIN)
+    full, express = replace(vertex(), vertex=_FULL), replace(vertex(), vertex=Vertex())
 
     model = "publishers/google/models/gemini-2.5-flash:generateContent"
     assert url_of(full).endswith(f".com/v1/projects/my-project/locations/europe-west4/{model}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connection import Connection, Switches
 from treadle.gateway.custody import check_arrival
 from treadle.gateway.formats import gemini
 from treadle.gateway.outgoing import Outgoing
@@ -28,7 +28,7 @@ from treadle.graph.messages import (
     ToolSpec,
 )
 
-from ..gemini_words import GEMINI_3, HERE, answer, body, called, contents, decoded, results, said, studio, vertex
+from ..gemini_words import HERE, answer, body, called, contents, decoded, results, said, studio, vertex
 from ..traps import trap
 from ..words import KEY, LIST, READ, TOOLS
 
@@ -123,16 +123,7 @@ def test_a_call_that_can_not_be_answered_is_fatal(parts: str) -> None:
     assert refusal(answer(parts)).error_code == "model.invalid_tool_call"
 
 
-@dataclass(frozen=True)
-class _Switches:
-    positional_tool_call_ids: bool = True
-
-
-class _Switched(Connection):
-    switches = _Switches()
-
-
-SWITCHED = _Switched("makersuite", "gemini", HERE.base_url, GEMINI_3)
+SWITCHED = replace(HERE, switches=Switches(positional_tool_call_ids=True))
 
 
 @trap(7)
