@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph.jsontext import Json, is_list, is_object
-from . import wire
+from . import claude_stream, wire
+from .sse import is_stream
 from .wire import Body, Unreadable, documents, member, members, object_text, value_of
 
 _SPACE = " \t\n\r"
 
 
 def read_answer(data: bytes) -> Body:
-    """The one document, or several that stand one after another joined. Raises Unreadable."""
+    """The one document, or several that stand one after another joined, streamed or whole.
+
+    Raises Unreadable, and ModelFailed `model.stream_failed` for a stream that broke off.
+    """
+    if is_stream(data):
+        bodies = claude_stream.documents(data)
+        return bodies[0] if len(bodies) == 1 else _joined(bodies)
     try:
         return wire.read(data)
     except Unreadable:

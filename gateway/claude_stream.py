@@ -1,4 +1,4 @@
-"""A streamed Claude message as the one document that it would have been without streaming."""
+"""Streamed Claude messages as the documents that they would have been without streaming."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ _STRINGS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta
 """The member of a block that each kind of delta goes on with."""
 
 
-def document(data: bytes) -> Body:
-    """The whole message, or the error document that the stream ended in.
+def documents(data: bytes) -> list[Body]:
+    """Each whole message of the stream (a paused answer is gone on with in another), or the error that it ended in.
 
     Strings are joined as they were spelled; a call's input is read when its block stops. Raises ModelFailed
     `model.stream_failed` for a stream that stops before its message does.
     """
-    message = _Message()
+    messages = [_Message()]
     for event in sse.events(data):
         told = sse.body_of(event)
         if told.value.get("type", event.name) == "error" or told.value.get("error"):
-            return told
-        message.take(told)
-    text = message.text()
-    return Body(text, value_of(text))
+            return [told]
+        if messages[-1].stopped and told.value.get("type") == "message_start":
+            messages.append(_Message())
+        messages[-1].take(told)
+    texts = [message.text() for message in messages]
+    return [Body(text, value_of(text)) for text in texts]
 
 
 @dataclass(slots=True)

@@ -56,6 +56,8 @@ class Switches:
     web_socket: WebSocketUse = "auto"
     anthropic_beta: tuple[str, ...] = ()
     """Names for the `anthropic-beta` header, in their order."""
+    stream: bool = False
+    """Whether answers are asked for as a stream of events, for servers that give no others or cut long waits."""
     supports_tools: bool = True
     """False: a request with tools must be refused with `model.provider_denied`."""
 

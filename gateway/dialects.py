@@ -19,6 +19,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "positionalToolCallIds": (True, False),
     "promptCacheTtl": get_args(PromptCacheTtl),
     "webSocket": get_args(WebSocketUse),
+    "stream": (True, False),
     "supportsTools": (True, False),
 }
 """The words that each key takes; the one key that takes others is `anthropicBeta`."""
@@ -28,6 +29,7 @@ _SWITCH_FIELDS = {
     "positionalToolCallIds": "positional_tool_call_ids",
     "promptCacheTtl": "prompt_cache_ttl",
     "webSocket": "web_socket",
+    "stream": "stream",
     "supportsTools": "supports_tools",
 }
 

@@ -33,6 +33,11 @@ class Format(Protocol):
         """Whether the provider can remember an answer, so that a later request sends only what is new."""
         ...
 
+    @property
+    def STREAMS(self) -> bool:  # noqa: N802
+        """Whether `read` takes a stream of events too, so that a connection may ask for one."""
+        ...
+
     def endpoint(self, connection: Connection) -> tuple[str, dict[str, str]]:
         """The URL, and the headers that the format itself needs (authorization, versions)."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..graph.errors import ModelFailed, NativeMetadataLost
+from ..graph.errors import InvalidInput, ModelFailed, NativeMetadataLost
 from ..graph.jsontext import Json
 from ..graph.messages import Finish, Message, ModelResponse, NativePart, ToolSpec
 from ..graph.ports import Clock, ModelSockets, ModelTransport, SecretStore, WireReply, WireRequest
@@ -17,6 +17,7 @@ from .format import Format
 from .formats import claude_messages, gemini, openai_compatible, openai_responses
 from .outgoing import Fragment, Outgoing
 from .sources import connection_from_payload
+from .sse import is_stream
 from .wire import Unreadable
 
 _BUILT: tuple[Format, ...] = (claude_messages, gemini, openai_compatible, openai_responses)
@@ -66,7 +67,12 @@ class ModelGateway:
         Raises InvalidInput, and ModelFailed `model.provider_denied` for a format that is not built.
         """
         connection = connection_from_payload(payload, self._secrets)
-        format_of(connection)
+        shape = format_of(connection)
+        if connection.switches.stream and not shape.STREAMS:
+            able = ", ".join(built.NAME for built in _BUILT if built.STREAMS)
+            raise InvalidInput(
+                f"connection_dialect.stream must be false for {connection.format}; streams are read of {able}"
+            )
         return connection
 
     def encode_turn(self, connection: Connection, message: Message, born: Sequence[str] | None = None) -> Fragment:
@@ -208,6 +214,8 @@ class ModelGateway:
         self, shape: Format, connection: Connection, reply: WireReply, tools: Sequence[ToolSpec]
     ) -> ModelResponse:
         try:
+            if is_stream(reply.body) and not connection.switches.stream:
+                raise Unreadable("an event stream, though none was asked for")
             body = shape.read(reply.body)
             error = shape.error_in(body)
             if error is not None:
@@ -267,7 +275,8 @@ def _unbuildable(error: Exception) -> ModelFailed:
 
 def _headers(ours: Mapping[str, str], connection: Connection) -> dict[str, str]:
     """JSON both ways, then the format's headers, then the user's, which win by name."""
-    headers = {"content-type": "application/json", "accept": "application/json"}
+    accepted = "text/event-stream" if connection.switches.stream else "application/json"
+    headers = {"content-type": "application/json", "accept": accepted}
     headers |= {name.lower(): value for name, value in ours.items()}
     headers |= {name.lower(): value.reveal() for name, value in connection.headers}
     return headers

@@ -63,7 +63,7 @@ class WireLog:
             "model": connection.model,
             "endpoint": without_query(call.request.url),
             "transport": call.transport,
-            "stream": False,
+            "stream": connection.switches.stream,
             "request": self._request(place, connection, call, files),
             "response": self._response(place, connection, call, files),
         }

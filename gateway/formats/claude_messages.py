@@ -44,6 +44,7 @@ NAME = "claude_messages"
 NATIVE = "claude"
 COUNTED = True
 CONTINUES = False
+STREAMS = True
 
 _FINISHES = {
     "end_turn": Finish.STOP, "stop_sequence": Finish.STOP, "tool_use": Finish.TOOL_CALLS, "pause_turn": Finish.PAUSE,
@@ -80,6 +81,8 @@ def encode(outgoing: Outgoing) -> list[bytes]:
     if in_foreign_tool_turn(fragments):
         settings = without_budget(settings)
     pairs = setting_pairs(settings)
+    if connection.switches.stream:
+        pairs.append((b"stream", b"true"))
     ttl = cache_ttl(connection, outgoing.settings)
     if ttl is not None:
         check_unmarked(connection, said)

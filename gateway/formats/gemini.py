@@ -41,6 +41,7 @@ NAME = "gemini"
 NATIVE = NAME
 COUNTED = True
 CONTINUES = False
+STREAMS = False
 
 _FILTERED = frozenset(
     {

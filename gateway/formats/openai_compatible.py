@@ -22,18 +22,20 @@ from ...graph.messages import (
     ToolSpec,
     arguments_text,
 )  # fmt: skip
-from .. import calls, errors, wire
+from .. import calls, chat_stream, errors, wire
 from ..connection import Connection
 from ..native_chat import body_without_reasoning, empty_content, refuses_reasoning, replayed
 from ..outgoing import Fragment, Outgoing
 from ..schema import SchemaRules, render_tools
 from ..settings import chat_settings, setting_pairs, thinks, wire_tool_choice, with_overrides
+from ..sse import is_stream
 from ..wire import Body, array_bytes, elements, member, object_bytes, spliced, to_bytes, to_text
 
 NAME = "openai_compatible"
 NATIVE = NAME
 COUNTED = False
 CONTINUES = False
+STREAMS = True
 
 _FINISHES = {
     "stop": Finish.STOP, "length": Finish.LENGTH, "tool_calls": Finish.TOOL_CALLS, "function_call": Finish.TOOL_CALLS,
@@ -66,7 +68,10 @@ def encode_message(message: Message, connection: Connection) -> Fragment:
 def encode(outgoing: Outgoing) -> list[bytes]:
     connection, tools = outgoing.connection, outgoing.tools
     settings = with_overrides(connection, chat_settings(connection, outgoing.settings))
-    pairs = [(b"model", dumps(connection.model)), (b"stream", b"false")]
+    streams = connection.switches.stream
+    if streams:
+        settings.setdefault("stream_options", {"include_usage": True})
+    pairs = [(b"model", dumps(connection.model)), (b"stream", dumps(streams))]
     pairs += setting_pairs(settings)
     after: list[tuple[bytes, bytes]] = []
     if tools:
@@ -81,7 +86,7 @@ def encode(outgoing: Outgoing) -> list[bytes]:
 
 
 def read(data: bytes) -> Body:
-    return wire.read(data)
+    return chat_stream.document(data) if is_stream(data) else wire.read(data)
 
 
 def error_in(body: Body) -> Json:

@@ -33,6 +33,7 @@ NAME = "openai_responses"
 NATIVE = NAME
 COUNTED = True
 CONTINUES = True
+STREAMS = False
 
 _ASKS_FOR_MORE = frozenset(
     {"custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request"}

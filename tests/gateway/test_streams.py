@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.gateway import chat_stream, claude_stream, sse
-from treadle.gateway.wire import Unreadable, member
+from treadle.gateway.wire import Body, Unreadable, member
 from treadle.graph.errors import ModelFailed
 from treadle.graph.jsontext import Json
 
@@ -50,6 +50,11 @@ def claude(*blocks: Sequence[Json | str], stop: str = "tool_use") -> list[Json |
     return events + end
 
 
+def message_of(data: bytes) -> Body:
+    (body,) = claude_stream.documents(data)
+    return body
+
+
 def tool_use(*pieces: str) -> list[Json | str]:
     first: Json = {"type": "tool_use", "id": "toolu_1", "name": "workspace_write_file", "input": {}}
     return [first, *({"type": "input_json_delta", "partial_json": piece} for piece in pieces)]
@@ -66,7 +71,7 @@ def ended(word: str) -> Json:
 @trap(64)
 def test_a_claude_call_is_read_when_its_block_stops_however_its_input_was_cut() -> None:
     for cut in range(1, len(ARGUMENTS)):
-        body = claude_stream.document(stream(*claude(tool_use(ARGUMENTS[:cut], ARGUMENTS[cut:])), name=True))
+        body = message_of(stream(*claude(tool_use(ARGUMENTS[:cut], ARGUMENTS[cut:])), name=True))
 
         block = body.value["content"][0]
         assert block["input"] == json.loads(ARGUMENTS)
@@ -78,7 +83,7 @@ def test_comments_pings_and_events_of_a_later_day_are_passed_over() -> None:
     events = claude([{"type": "text", "text": ""}, {"type": "text_delta", "text": "潮"}], stop="end_turn")
     told = stream(events[0], {"type": "ping"}, {"type": "of_tomorrow", "x": 1}, *events[1:])
 
-    body = claude_stream.document(b": OPENROUTER PROCESSING\n\n" + told.replace(b"\n\n", b"\r\n: still here\r\n\r\n"))
+    body = message_of(b": OPENROUTER PROCESSING\n\n" + told.replace(b"\n\n", b"\r\n: still here\r\n\r\n"))
 
     assert body.value["content"] == [{"type": "text", "text": "潮"}]
     assert body.value["stop_reason"] == "end_turn"
@@ -91,14 +96,14 @@ def test_a_claude_stream_that_stops_early_executes_nothing(left_out: str) -> Non
     kept = [event for event in claude(tool_use(ARGUMENTS)) if isinstance(event, dict) and event["type"] != left_out]
 
     with pytest.raises(ModelFailed, match="broke off") as failed:
-        claude_stream.document(stream(*kept))
+        message_of(stream(*kept))
     assert (failed.value.error_code, failed.value.retryable) == ("model.stream_failed", True)
 
 
 @trap(64)
 def test_a_claude_call_whose_input_stops_in_the_middle_is_no_call() -> None:
     with pytest.raises(ModelFailed, match="stops in the middle"):
-        claude_stream.document(stream(*claude(tool_use(ARGUMENTS[:20]))))
+        message_of(stream(*claude(tool_use(ARGUMENTS[:20]))))
 
 
 def test_a_signature_and_a_redacted_block_are_joined_as_they_were_spelled() -> None:
@@ -110,7 +115,7 @@ def test_a_signature_and_a_redacted_block_are_joined_as_they_were_spelled() -> N
     events = [start, rest[0], thinking % "Er\\u0041", thinking % "\\/x==", rest[1], redacted]
     events += [{"type": "content_block_stop", "index": 1}, *rest[2:]]
 
-    content = member(claude_stream.document(stream(*events)).text, "content")
+    content = member(message_of(stream(*events)).text, "content")
 
     assert content == (
         '[{"type":"thinking","thinking":"","signature":"Er\\u0041\\/x=="},'
@@ -122,7 +127,7 @@ def test_a_signature_and_a_redacted_block_are_joined_as_they_were_spelled() -> N
 def test_an_error_in_the_middle_of_a_stream_is_what_the_stream_tells() -> None:
     overloaded: Json = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 
-    body = claude_stream.document(stream(*claude(tool_use(ARGUMENTS))[:3], overloaded, name=True))
+    body = message_of(stream(*claude(tool_use(ARGUMENTS))[:3], overloaded, name=True))
 
     assert body.value == overloaded
 
