@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ..graph.jsontext import Json
 from ..graph.messages import Message, ModelResponse, ToolSpec
@@ -74,4 +74,13 @@ class Format(Protocol):
 
     def mended(self, body: bytes, refusal: str) -> bytes | None:
         """The body that a host may take after it refused `body` in these words; None where no repeat can help."""
+        ...
+
+
+@runtime_checkable
+class Revised(Protocol):
+    """What a format is besides, if what it sends decides which revision of the provider's interface is meant."""
+
+    def request_headers(self, outgoing: Outgoing) -> dict[str, str]:
+        """The headers that this one request needs, beside those of the endpoint."""
         ...

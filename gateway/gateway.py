@@ -13,14 +13,14 @@ from . import custody, errors, provider_state, transcript
 from .calls import CONTENT_PART, is_own
 from .connection import Connection, without_query
 from .delivery import Delivered, Delivery, WireCall
-from .format import Format
-from .formats import claude_messages, gemini, openai_compatible, openai_responses
+from .format import Format, Revised
+from .formats import claude_messages, gemini, gemini_interactions, openai_compatible, openai_responses
 from .outgoing import Fragment, Outgoing
 from .sources import connection_from_payload
 from .sse import is_stream
 from .wire import Unreadable
 
-_BUILT: tuple[Format, ...] = (claude_messages, gemini, openai_compatible, openai_responses)
+_BUILT: tuple[Format, ...] = (claude_messages, gemini, gemini_interactions, openai_compatible, openai_responses)
 """The formats that are built: a new one is a module of `formats/` and a name in this line."""
 
 FORMATS: dict[str, Format] = {shape.NAME: shape for shape in _BUILT}
@@ -125,6 +125,8 @@ class ModelGateway:
         refusal = self._refusals.get(connection.origin)
         mended = None if refusal is None else shape.mended(body, refusal)
         url, headers = shape.endpoint(connection)
+        if isinstance(shape, Revised):
+            headers |= shape.request_headers(outgoing)
         if mended is not None:
             return WireRequest(url, _headers(headers, connection), mended)
         return WireRequest(url, _headers(headers, connection), body, pieces=pieces)

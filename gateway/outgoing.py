@@ -27,6 +27,8 @@ class Fragment:
     """Canonical id of the call that the message answers."""
     echoed: frozenset[str] = frozenset()
     """Those of `calls` whose id stands in a native block (of formats where an answer repeats the id only then)."""
+    schema: str = ""
+    """Of native items: which of its format's wire schemas they are written in, where it has several."""
 
 
 @dataclass(frozen=True, slots=True)

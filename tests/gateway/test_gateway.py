@@ -275,12 +275,12 @@ async def test_the_users_headers_win_and_internal_keys_stay_home(gateway: ModelG
     assert "run-1" not in f"{request.headers} {request.body!r}"
 
 
-@pytest.mark.parametrize("api_format", ["gemini_interactions"])
-def test_a_format_that_is_not_built_says_so(api_format: str) -> None:
+def test_a_format_that_is_not_built_says_so() -> None:
     gateway = ModelGateway(HttpTransport(), MemorySecrets(), ManualClock())
+    here = gateway.connect(payload())
 
-    with pytest.raises(ModelFailed, match=re.escape(api_format)) as denied:
-        gateway.connect(payload(custom_api_format=api_format))
+    with pytest.raises(ModelFailed, match="palm") as denied:
+        gateway.decode_stored(here, text("hi").body, TOOLS, provider_format="palm")
     assert (denied.value.error_code, denied.value.retryable) == ("model.provider_denied", False)
 
 

@@ -1,0 +1,106 @@
+"""Which keys of a chat payload reach an interaction, and under which names: nothing else leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..graph.errors import InvalidInput
+from ..graph.jsontext import Json, is_list, is_object
+from ..graph.messages import ToolSpec
+from .connection import Connection
+from .schema import SchemaRules, check_aliases, sanitized
+from .settings import wire_tool_choice, with_overrides
+
+_GENERATION = {"temperature": "temperature", "top_p": "top_p", "seed": "seed"}
+_LEVELS = {
+    "min": "minimal", "minimum": "minimal", "minimal": "minimal", "none": "minimal", "low": "low", "medium": "medium",
+    "high": "high", "xhigh": "high", "max": "high", "maximum": "high",
+}  # fmt: skip
+
+
+def interaction_settings(
+    connection: Connection, payload: dict[str, Json], tools: Sequence[ToolSpec], tool_choice: Json, *, current: bool
+) -> dict[str, Json]:
+    """The settings of an interaction with the user's own body keys; `current`: of the schema of steps.
+
+    Raises InvalidInput that names the key, and ModelFailed `model.request_build_failed` for the tool choice.
+    """
+    settings: dict[str, Json] = {}
+    generation = _generation(payload)
+    if generation:
+        settings["generation_config"] = generation
+    if payload.get("json_schema") is not None:
+        settings |= _response_format(payload["json_schema"], current=current)
+    settings = with_overrides(connection, settings)
+    if tools:
+        held = settings.get("generation_config")
+        if held is not None and not is_object(held):
+            raise InvalidInput("custom_include_body: generation_config must be an object")
+        choice = _choice(wire_tool_choice(tool_choice, tools))
+        settings["generation_config"] = {**(held or {}), "tool_choice": choice}
+    return settings
+
+
+def function_tools(specs: Sequence[ToolSpec]) -> list[Json]:
+    """The tools as an interaction declares them; raises ModelFailed `model.request_build_failed` for bad aliases."""
+    check_aliases(specs)
+    return [
+        {
+            "type": "function",
+            "name": spec.model_name,
+            "description": spec.description,
+            "parameters": sanitized(spec.input_schema, SchemaRules()),
+        }
+        for spec in specs
+    ]
+
+
+def _generation(payload: dict[str, Json]) -> dict[str, Json]:
+    held = {ours: payload[key] for key, ours in _GENERATION.items() if payload.get(key) is not None}
+    limit = payload.get("max_completion_tokens")
+    limit = payload.get("max_tokens") if limit is None else limit
+    if limit is not None:
+        held["max_output_tokens"] = limit
+    stop = payload.get("stop")
+    if isinstance(stop, str):
+        stop = [stop]
+    if stop:
+        if not is_list(stop):
+            raise InvalidInput("stop must be a string or a list of strings")
+        held["stop_sequences"] = stop
+    level = _level(payload.get("reasoning_effort"))
+    if level is not None:
+        held["thinking_level"] = level
+    if payload.get("include_reasoning") is not None:
+        held["thinking_summaries"] = "auto" if payload["include_reasoning"] else "none"
+    return held
+
+
+def _level(given: Json) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise InvalidInput("reasoning_effort must be a string")
+    effort = given.strip().lower()
+    if effort in ("", "auto"):
+        return None
+    if effort not in _LEVELS:
+        raise InvalidInput(f"reasoning_effort {given!r} is no thinking level: use minimal, low, medium or high")
+    return _LEVELS[effort]
+
+
+def _choice(choice: Json) -> Json:
+    if choice == "required":
+        return "any"
+    if is_object(choice):
+        return {"allowed_tools": {"mode": "any", "tools": [choice["function"]["name"]]}}
+    return choice
+
+
+def _response_format(given: Json, *, current: bool) -> dict[str, Json]:
+    if not is_object(given):
+        raise InvalidInput("json_schema must be an object {name, schema}")
+    schema = given.get("schema", given.get("value", {}))
+    if current:
+        return {"response_format": {"type": "text", "mime_type": "application/json", "schema": schema}}
+    return {"response_format": schema, "response_mime_type": "application/json"}
