@@ -45,7 +45,9 @@ _FIRM = {
     **dict.fromkeys(
         ("authentication_error", "permission_error", "invalid_api_key", "api_key_invalid", "permission_denied",
          "unauthenticated"), Kind.AUTH),
-    **dict.fromkeys(("content_filter", "content_policy_violation"), Kind.CONTENT_FILTER),
+    **dict.fromkeys(
+        ("content_filter", "content_policy_violation", "safety", "prohibited_content", "blocklist", "spii",
+         "recitation"), Kind.CONTENT_FILTER),
     **dict.fromkeys(("context_length_exceeded", "invalid_prompt"), Kind.REJECTED),
 }  # fmt: skip
 """Words that are believed whatever the status says."""

@@ -28,11 +28,11 @@ from ...graph.messages import (
 from .. import calls, errors, wire
 from ..connection import Connection
 from ..gemini_interactions_settings import function_tools, interaction_settings
+from ..interactions_input import Schema, input_pieces, schema_of, system_instruction
+from ..interactions_media import block_of, text_block
 from ..outgoing import Fragment, Outgoing
 from ..settings import setting_pairs
-from ..wire import Body, elements, member, members, object_bytes, object_text, spliced, to_bytes, to_text, value_of
-from .interactions_input import Schema, input_items, schema_of, system_instruction
-from .interactions_media import block_of, text_block
+from ..wire import Body, elements, member, members, object_bytes, object_text, to_bytes, to_text, value_of
 
 NAME = "gemini_interactions"
 NATIVE = NAME
@@ -72,8 +72,8 @@ def encode_message(message: Message, connection: Connection) -> Fragment:
 def encode(outgoing: Outgoing) -> list[bytes]:
     fragments, tools = outgoing.fragments, outgoing.tools
     schema = schema_of(fragments)
-    items = input_items(fragments, schema)
-    if not items:
+    said = input_pieces(fragments, schema)
+    if not said:
         raise ModelFailed("the request has no message but system ones: add a user's", code="model.request_build_failed")
     pairs = [(b"model", dumps(outgoing.connection.model)), (b"store", b"false"), (b"stream", b"false")]
     system = system_instruction(fragments)
@@ -85,7 +85,7 @@ def encode(outgoing: Outgoing) -> list[bytes]:
     )
     after += setting_pairs(settings)
     head = object_bytes(pairs).removesuffix(b"}") + b',"input":['
-    return spliced(head, items, b"]," + object_bytes(after).removeprefix(b"{") if after else b"]}")
+    return [head, *said, b"]," + object_bytes(after).removeprefix(b"{") if after else b"]}"]
 
 
 def read(data: bytes) -> Body:
@@ -93,15 +93,17 @@ def read(data: bytes) -> Body:
 
 
 def error_in(body: Body) -> Json:
-    """`error`, the first of `errors` after a failure, or the error of a step."""
+    """`error`, the first of `errors` after a failure, or the error of a model_output step."""
     if body.value.get("error"):
         return body.value
     several = body.value.get("errors")
     if body.value.get("status") == "failed" and is_list(several) and several:
         return {"error": several[0]}
     steps = body.value.get("steps")
-    found = (step.get("error") for step in (steps if is_list(steps) else []) if is_object(step))
-    return next(({"error": error} for error in found if error), None)
+    said = (
+        step for step in (steps if is_list(steps) else []) if is_object(step) and step.get("type") == "model_output"
+    )
+    return next(({"error": step["error"]} for step in said if step.get("error")), None)
 
 
 def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin: str) -> ModelResponse:
@@ -137,8 +139,7 @@ def mended(body: bytes, refusal: str) -> bytes | None:
 
 def _is_text(message: Message) -> bool:
     """Whether a system message says anything; raises ModelFailed for what is no text."""
-    blocks = [block for block in map(block_of, message.parts) if block is not None]
-    if len(blocks) > sum(isinstance(part, TextPart) for part in message.parts):
+    if any(block_of(part) is not None for part in message.parts if not isinstance(part, TextPart)):
         raise ModelFailed(
             "a system message holds media; gemini_interactions takes text only: move it to a user message",
             code="model.request_build_failed",

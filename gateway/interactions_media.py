@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ...graph.errors import ModelFailed
-from ...graph.jsontext import Json, dumps, is_object
-from ...graph.messages import MediaPart, NativePart, Part, TextPart
-from .. import calls
-from ..wire import object_bytes, to_text, value_of
+from ..graph.errors import ModelFailed
+from ..graph.jsontext import Json, dumps, is_object
+from ..graph.messages import MediaPart, NativePart, Part, TextPart
+from . import calls
+from .wire import object_bytes, to_text, value_of
 
 _TEXT = b'{"type":"text","text":'
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(.*)", re.DOTALL | re.ASCII)
@@ -48,8 +48,9 @@ def block_of(part: Part) -> bytes | None:
 
 
 def _converted(part: Json) -> bytes:
-    kind = part.get("type") if is_object(part) else None
-    held = part.get(kind) if isinstance(kind, str) else None
+    if not is_object(part) or not isinstance(kind := part.get("type"), str):
+        raise _unfit("a content part without a type")
+    held = part.get(kind)
     if kind == "text" and isinstance(held, str):
         return text_block(held)
     if kind in _KINDS:

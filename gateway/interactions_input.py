@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
-from ...graph.errors import NativeMetadataLost
-from ...graph.jsontext import is_list, is_object
-from ...graph.messages import Role
-from ..outgoing import Fragment
-from ..wire import array_bytes, elements, member, to_bytes, to_text, value_of
+from ..graph.errors import NativeMetadataLost
+from ..graph.jsontext import is_list, is_object
+from ..graph.messages import Role
 from .interactions_media import is_text_block, text_of
+from .outgoing import Fragment
+from .wire import elements, member, spliced, to_bytes, to_text, value_of
 
 
 class Schema(StrEnum):
@@ -32,15 +32,16 @@ def schema_of(fragments: Sequence[Fragment]) -> Schema:
     return next((Schema(held.schema) for held in reversed(fragments) if held.schema), Schema.STEPS)
 
 
-def input_items(fragments: Sequence[Fragment], schema: Schema) -> list[bytes]:
-    """The elements of `input`, in pieces; system messages are no part of it.
+def input_pieces(fragments: Sequence[Fragment], schema: Schema) -> list[bytes]:
+    """The elements of `input` with commas between them, in pieces; system messages are no part of it.
 
     Raises NativeMetadataLost where an answer in the other schema can't be said in this one.
     """
     said = [held for held in fragments if held.role is not Role.SYSTEM and held.items]
-    if schema is Schema.STEPS:
-        return [step for held in said for step in _steps(held)]
-    return list(_turns(said))
+    pieces: list[bytes] = []
+    for element in _turns(said) if schema is Schema.OUTPUTS else (step for held in said for step in _steps(held)):
+        pieces += (*element, b",")
+    return pieces[:-1]
 
 
 def system_instruction(fragments: Iterable[Fragment]) -> bytes | None:
@@ -49,44 +50,50 @@ def system_instruction(fragments: Iterable[Fragment]) -> bytes | None:
     return b'"' + rb"\n\n".join(texts) + b'"' if texts else None
 
 
-def _steps(held: Fragment) -> Sequence[bytes]:
+def _steps(held: Fragment) -> Iterator[Sequence[bytes]]:
+    """The steps of one message, each in pieces."""
     if held.schema:
-        return held.items if held.schema == Schema.STEPS else list(_as_steps(held.items))
-    match held.role:
-        case Role.TOOL:
-            return held.items
-        case Role.ASSISTANT:
-            said, called = _parted(held)
-            return [b'{"type":"model_output","content":' + array_bytes(said) + b"}", *called] if said else called
-        case _:
-            return [b'{"type":"user_input","content":' + array_bytes(held.items) + b"}"]
+        yield from ((step,) for step in (held.items if held.schema == Schema.STEPS else _as_steps(held.items)))
+    elif held.role is Role.TOOL:
+        yield held.items
+    elif held.role is Role.ASSISTANT:
+        said, called = _parted(held)
+        if said:
+            yield spliced(b'{"type":"model_output","content":[', said, b"]}")
+        yield from ((call,) for call in called)
+    else:
+        yield spliced(b'{"type":"user_input","content":[', held.items, b"]}")
 
 
-def _turns(fragments: Sequence[Fragment]) -> Iterator[bytes]:
-    """Turns of the older schema: the results of one answer stand in one of them."""
+def _turns(fragments: Sequence[Fragment]) -> Iterator[Sequence[bytes]]:
+    """Turns of the older schema, each in pieces: the results of one answer stand in one of them."""
     results: list[bytes] = []
     for held in fragments:
         if held.role is Role.TOOL:
             results += held.items
             continue
         if results:
-            yield _turn(b"user", array_bytes(results))
+            yield _turn(b"user", results)
             results = []
-        yield _turn(b"model" if held.role is Role.ASSISTANT else b"user", _content(held))
+        role = b"model" if held.role is Role.ASSISTANT else b"user"
+        yield _turn(role, _blocks(held)) if held.native else _short_turn(role, held.items)
     if results:
-        yield _turn(b"user", array_bytes(results))
+        yield _turn(b"user", results)
 
 
-def _turn(role: bytes, content: bytes) -> bytes:
-    return b'{"role":"%b","content":%b}' % (role, content)
+def _short_turn(role: bytes, blocks: Sequence[bytes]) -> Sequence[bytes]:
+    """A turn of our own blocks: a single text stands without its block."""
+    if len(blocks) == 1 and is_text_block(blocks[0]):
+        return (b'{"role":"%b","content":' % role, text_of(blocks[0]), b"}")
+    return _turn(role, blocks)
 
 
-def _content(held: Fragment) -> bytes:
-    if held.schema:
-        return array_bytes(held.items if held.schema == Schema.OUTPUTS else _as_outputs(held.items))
-    if len(held.items) == 1 and is_text_block(held.items[0]):
-        return text_of(held.items[0])
-    return array_bytes(held.items)
+def _turn(role: bytes, blocks: Sequence[bytes]) -> Sequence[bytes]:
+    return spliced(b'{"role":"%b","content":[' % role, blocks, b"]}")
+
+
+def _blocks(held: Fragment) -> Sequence[bytes]:
+    return list(_as_outputs(held.items)) if held.schema == Schema.STEPS else held.items
 
 
 def _parted(held: Fragment) -> tuple[Sequence[bytes], Sequence[bytes]]:
