@@ -109,7 +109,8 @@ def test_a_missing_response_id_is_null_or_where_it_is_built_on_an_error() -> Non
 
 @trap(48)
 def test_native_parts_of_the_format_alone_are_counted() -> None:
-    parts = (NativePart("claude", b"{}"), TextPart("x"), *[NativePart("openai_responses", b"{}")] * 2)
+    ours = NativePart("openai_responses", b"{}")
+    parts = (NativePart("claude", b"{}"), TextPart("x"), ours, ours)
     two = made(response=replace(ANSWER, message=Message(Role.ASSISTANT, parts)))
     none = made(response=replace(ANSWER, message=Message(Role.ASSISTANT, ())))
 
