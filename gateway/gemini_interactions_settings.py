@@ -8,10 +8,11 @@ from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, is_list, is_object
 from ..graph.messages import ToolSpec
 from .connection import Connection
-from .schema import SchemaRules, check_aliases, sanitized
+from .schema import INTERACTIONS, check_aliases, sanitized, tool_parameters
 from .settings import wire_tool_choice, with_overrides
 
-_GENERATION = {"temperature": "temperature", "top_p": "top_p", "seed": "seed"}
+_NUMBERS = ("temperature", "top_p", "seed")
+_LIMITS = ("max_completion_tokens", "max_tokens")
 _LEVELS = {
     "min": "minimal", "minimum": "minimal", "minimal": "minimal", "none": "minimal", "low": "low", "medium": "medium",
     "high": "high", "xhigh": "high", "max": "high", "maximum": "high",
@@ -49,23 +50,22 @@ def function_tools(specs: Sequence[ToolSpec]) -> list[Json]:
             "type": "function",
             "name": spec.model_name,
             "description": spec.description,
-            "parameters": sanitized(spec.input_schema, SchemaRules()),
+            "parameters": tool_parameters(spec, INTERACTIONS),
         }
         for spec in specs
     ]
 
 
 def _generation(payload: dict[str, Json]) -> dict[str, Json]:
-    held = {ours: payload[key] for key, ours in _GENERATION.items() if payload.get(key) is not None}
-    limit = payload.get("max_completion_tokens")
-    limit = payload.get("max_tokens") if limit is None else limit
+    held = {key: _number(payload[key], key) for key in _NUMBERS if payload.get(key) is not None}
+    limit = next((key for key in _LIMITS if payload.get(key) is not None), None)
     if limit is not None:
-        held["max_output_tokens"] = limit
+        held["max_output_tokens"] = _number(payload[limit], limit)
     stop = payload.get("stop")
     if isinstance(stop, str):
         stop = [stop]
     if stop:
-        if not is_list(stop):
+        if not is_list(stop) or not all(isinstance(word, str) for word in stop):
             raise InvalidInput("stop must be a string or a list of strings")
         held["stop_sequences"] = stop
     level = _level(payload.get("reasoning_effort"))
@@ -74,6 +74,12 @@ def _generation(payload: dict[str, Json]) -> dict[str, Json]:
     if payload.get("include_reasoning") is not None:
         held["thinking_summaries"] = "auto" if payload["include_reasoning"] else "none"
     return held
+
+
+def _number(given: Json, key: str) -> Json:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise InvalidInput(f"{key} must be a number")
+    return given
 
 
 def _level(given: Json) -> str | None:
@@ -100,7 +106,7 @@ def _choice(choice: Json) -> Json:
 def _response_format(given: Json, *, current: bool) -> dict[str, Json]:
     if not is_object(given):
         raise InvalidInput("json_schema must be an object {name, schema}")
-    schema = given.get("schema", given.get("value", {}))
+    schema = sanitized(given.get("schema", given.get("value", {})), INTERACTIONS, "json_schema")
     if current:
         return {"response_format": {"type": "text", "mime_type": "application/json", "schema": schema}}
     return {"response_format": schema, "response_mime_type": "application/json"}

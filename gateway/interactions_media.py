@@ -11,7 +11,7 @@ from . import calls
 from .wire import object_bytes, to_text, value_of
 
 _TEXT = b'{"type":"text","text":'
-_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(.*)", re.DOTALL | re.ASCII)
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(.*)", re.DOTALL | re.ASCII | re.IGNORECASE)
 _AUDIO = {"mp3": "audio/mp3", "mpeg": "audio/mpeg", "m4a": "audio/m4a"}
 
 _KINDS = {"image_url": "image", "video_url": "video", "audio_url": "audio"}

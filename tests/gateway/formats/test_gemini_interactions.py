@@ -116,7 +116,7 @@ def test_a_request_in_the_current_schema() -> None:
         ],
         "tools": [
             {"type": "function", "name": "workspace_read_file", "description": "Read a file",
-             "parameters": READ.input_schema},
+             "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}},
         ],
         "generation_config": {"tool_choice": "auto", "thinking_summaries": "auto"},
     }  # fmt: skip
@@ -351,6 +351,9 @@ def test_a_json_schema_is_the_response_format_of_the_schema_spoken() -> None:
     [
         ({"json_schema": 7}, "json_schema"),
         ({"stop": 7}, "stop"),
+        ({"stop": ["a", 7]}, "stop"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"max_tokens": True}, "max_tokens"),
         ({"reasoning_effort": 7}, "reasoning_effort"),
         ({"reasoning_effort": "huge"}, "reasoning_effort"),
     ],
