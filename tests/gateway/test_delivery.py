@@ -13,6 +13,7 @@ from treadle.gateway.delivery import Delivery, WireCall
 from treadle.gateway.formats import openai_compatible
 from treadle.gateway.outgoing import Fragment, Outgoing
 from treadle.gateway.provider_state import HTTP
+from treadle.gateway.sessions import NO_WEBSOCKET
 from treadle.gateway.transports.http import HttpTransport, Timeouts
 from treadle.graph.errors import ModelFailed
 from treadle.graph.messages import Role
@@ -66,7 +67,7 @@ async def test_an_exchange_is_delivered_and_recorded_as_it_went(delivery: Delive
     heard: list[WireCall] = []
     async with Provider(clock, Reply(b'{"n": 1.10}', headers={"X-Id": "r"})) as provider:
         wire = provider.request(b'{"a": 1e2}')
-        delivered = await delivery.deliver(openai_compatible, OUTGOING, lambda _: wire, heard)
+        delivered = await delivery.deliver(openai_compatible, OUTGOING.whole(), lambda _: wire, heard)
 
     assert provider.received[0].body == b'{"a": 1e2}'
     assert (delivered.request, delivered.reply.body, delivered.reply.headers["x-id"]) == (wire, b'{"n": 1.10}', "r")
@@ -74,7 +75,9 @@ async def test_an_exchange_is_delivered_and_recorded_as_it_went(delivery: Delive
     assert heard == [WireCall(wire, HTTP, NEW_YEAR, 1.5, delivered.reply)]
 
 
-async def test_over_http_the_whole_transcript_is_built(delivery: Delivery, clock: ManualClock) -> None:
+async def test_over_http_the_whole_transcript_is_built_and_the_replay_told(
+    delivery: Delivery, clock: ManualClock
+) -> None:
     built: list[Outgoing] = []
     async with Provider(clock, Reply(b"{}")) as provider:
 
@@ -82,9 +85,10 @@ async def test_over_http_the_whole_transcript_is_built(delivery: Delivery, clock
             built.append(outgoing)
             return provider.request()
 
-        await delivery.deliver(openai_compatible, OUTGOING, build, [])
+        delivered = await delivery.deliver(openai_compatible, OUTGOING, build, [])
 
     assert built == [replace(OUTGOING, previous=None)]
+    assert delivered.replays == (NO_WEBSOCKET,)
 
 
 async def test_a_request_that_can_not_be_built_is_not_sent_and_not_recorded(delivery: Delivery) -> None:
