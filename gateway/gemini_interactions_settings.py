@@ -43,17 +43,19 @@ def interaction_settings(
 
 
 def function_tools(specs: Sequence[ToolSpec]) -> list[Json]:
-    """The tools as an interaction declares them; raises ModelFailed `model.request_build_failed` for bad aliases."""
+    """The tools as an interaction declares them; raises ModelFailed `model.request_build_failed`.
+
+    A tool without arguments has no `parameters`: the API refuses an object that has no properties.
+    """
     check_aliases(specs)
-    return [
-        {
-            "type": "function",
-            "name": spec.model_name,
-            "description": spec.description,
-            "parameters": tool_parameters(spec, INTERACTIONS),
-        }
-        for spec in specs
-    ]
+    tools: list[Json] = []
+    for spec in specs:
+        declared: dict[str, Json] = {"type": "function", "name": spec.model_name, "description": spec.description}
+        parameters = tool_parameters(spec, INTERACTIONS)
+        if parameters.get("properties"):
+            declared["parameters"] = parameters
+        tools.append(declared)
+    return tools
 
 
 def _generation(payload: dict[str, Json]) -> dict[str, Json]:

@@ -1,11 +1,13 @@
 """The `input` of an interaction in its two schemas: the current one of steps, and the older one of turns.
 
-A fragment's items are blocks that both schemas share; a native fragment's are the provider's own, of its one schema.
+A fragment's items are blocks that both schemas share, or the provider's own, of its one schema; behind them stands the
+name of each call as it is written there. A result's items are what stands before the name, its alias, and what follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 from ..graph.errors import NativeMetadataLost
@@ -37,7 +39,7 @@ def input_pieces(fragments: Sequence[Fragment], schema: Schema) -> list[bytes]:
 
     Raises NativeMetadataLost where an answer in the other schema can't be said in this one.
     """
-    said = [held for held in fragments if held.role is not Role.SYSTEM and held.items]
+    said = _named_results(held for held in fragments if held.role is not Role.SYSTEM and held.items)
     pieces: list[bytes] = []
     for element in _turns(said) if schema is Schema.OUTPUTS else (step for held in said for step in _steps(held)):
         pieces += (*element, b",")
@@ -48,6 +50,19 @@ def system_instruction(fragments: Iterable[Fragment]) -> bytes | None:
     """All system texts with a blank line between them, as one JSON string; None where there are none."""
     texts = [item[1:-1] for held in fragments if held.role is Role.SYSTEM for item in held.items]
     return b'"' + rb"\n\n".join(texts) + b'"' if texts else None
+
+
+def _named_results(fragments: Iterable[Fragment]) -> Iterator[Fragment]:
+    """The fragments without the names of calls: each result has the one that its call was written with."""
+    names: dict[str, bytes] = {}
+    for held in fragments:
+        if held.role is Role.TOOL:
+            before, alias, behind = held.items
+            yield replace(held, items=(before, names.get(held.answers or "", alias), behind))
+            continue
+        at = len(held.items) - len(held.calls)
+        names = dict(zip(held.calls, held.items[at:], strict=True))
+        yield replace(held, items=held.items[:at]) if names else held
 
 
 def _steps(held: Fragment) -> Iterator[Sequence[bytes]]:
@@ -65,12 +80,12 @@ def _steps(held: Fragment) -> Iterator[Sequence[bytes]]:
         yield spliced(b'{"type":"user_input","content":[', held.items, b"]}")
 
 
-def _turns(fragments: Sequence[Fragment]) -> Iterator[Sequence[bytes]]:
+def _turns(fragments: Iterable[Fragment]) -> Iterator[Sequence[bytes]]:
     """Turns of the older schema, each in pieces: the results of one answer stand in one of them."""
     results: list[bytes] = []
     for held in fragments:
         if held.role is Role.TOOL:
-            results += held.items
+            results.append(b"".join(held.items))
             continue
         if results:
             yield _turn(b"user", results)

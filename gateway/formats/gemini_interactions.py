@@ -62,7 +62,7 @@ def encode_message(message: Message, connection: Connection) -> Fragment:
             return _assistant(message, connection)
         case Role.TOOL:
             result = calls.result_of(message)
-            return Fragment(message.role, (_result(result),), answers=result.call_id)
+            return Fragment(message.role, _result(result), answers=result.call_id)
         case Role.SYSTEM:
             return Fragment(message.role, (dumps(message.text),) if _is_text(message) else ())
         case Role.DEVELOPER | Role.USER:
@@ -153,9 +153,11 @@ def _assistant(message: Message, connection: Connection) -> Fragment:
     native = calls.own_native(message, NATIVE, connection)
     if native is not None:
         schema, blocks = _native(to_text(native.value))
-        return Fragment(message.role, tuple(blocks), native=True, calls=ids, schema=schema)
+        names = (dumps(call.model_name) for call in called)
+        return Fragment(message.role, (*blocks, *names), native=True, calls=ids, schema=schema)
     said = (text_block(message.text),) if message.text else ()
-    return Fragment(message.role, (*said, *map(_call, called)), calls=ids)
+    names = (dumps(calls.wire_name(call.model_name)) for call in called)
+    return Fragment(message.role, (*said, *map(_call, called), *names), calls=ids)
 
 
 def _native(value: str) -> tuple[Schema, list[bytes]]:
@@ -183,12 +185,11 @@ def _call(call: ToolCall) -> bytes:
     return dumps(named)[:-1] + b',"arguments":' + to_bytes(arguments_text(call)) + b"}"
 
 
-def _result(result: ToolResult) -> bytes:
-    held: dict[str, Json] = {
-        "type": "function_result", "call_id": result.call_id, "name": calls.wire_name(result.name),
-        "result": result.envelope(),
-    }  # fmt: skip
-    return dumps(held | {"is_error": True} if result.is_error else held)
+def _result(result: ToolResult) -> tuple[bytes, bytes, bytes]:
+    """The result in three pieces: its alias in the middle gives way to the name that the call was written with."""
+    before = b'{"type":"function_result","call_id":%b,"name":' % dumps(result.call_id)
+    behind = b',"result":%b%b}' % (dumps(result.envelope()), b',"is_error":true' if result.is_error else b"")
+    return before, dumps(calls.wire_name(result.name)), behind
 
 
 def _status(body: Body) -> str | None:

@@ -212,7 +212,19 @@ def test_the_alias_is_sent_in_tools_calls_and_results() -> None:
     request = body(USER, Message(Role.ASSISTANT, (ToolCallPart(call),)), result("c1"), tools=TOOLS)
 
     assert [tool["name"] for tool in request["tools"]] == [READ.model_name, LIST.model_name]
+    assert "parameters" not in request["tools"][1]
     assert [step["name"] for step in request["input"][1:]] == [READ.model_name, READ.model_name]
+
+
+@trap(31)
+@pytest.mark.parametrize("key", ["steps", "outputs"])
+def test_a_result_has_the_name_that_its_call_has(key: str) -> None:
+    made_up = CALL.replace("workspace_read_file", "default_api:workspace.read_file")
+    raw = sent(USER, answered(made_up, key=key), result(), answered(CALL, key=key), result())
+
+    assert made_up.encode() in raw
+    assert raw.count(b'"name":"default_api:workspace.read_file"') == 2
+    assert raw.count(b'"name":"workspace_read_file"') == 2
 
 
 @trap(61)
@@ -379,6 +391,6 @@ def test_earlier_turns_are_the_same_pieces_in_every_request() -> None:
     more = shape.encode_message(answered(SAID), HERE)
     before, after = shape.encode(first), shape.encode(replace(first, fragments=[*first.fragments, more]))
 
-    items = [id(item) for fragment in first.fragments[1:] for item in fragment.items]
-    assert len(items) == 4
-    assert set(items) <= {id(piece) for piece in before} & {id(piece) for piece in after}
+    _, user, answer, (head, _, tail) = (fragment.items for fragment in first.fragments)
+    items = [*user, *answer, head, tail]
+    assert {id(item) for item in items} <= {id(piece) for piece in before} & {id(piece) for piece in after}
