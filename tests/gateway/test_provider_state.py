@@ -158,11 +158,12 @@ ELSEWHERE = [
     replace(HERE, base_url="http://localhost:9/v2"),
     replace(HERE, source="openai"),
     replace(HERE, format="claude_messages"),
+    replace(HERE, secret_ref="another"),
 ]
 
 
 @trap(47)
-@pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=["model", "address", "source", "format"])
+@pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=["model", "address", "source", "format", "key"])
 def test_what_another_connection_remembers_is_not_built_on(elsewhere: Connection) -> None:
     state = made()
 
