@@ -17,8 +17,11 @@ _TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean"}
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
 
 
-def check_declaration(declaration: Json, where: str, names: set[str]) -> None:
-    """One function's name, which must be new to `names`, and its schema. Raises RequestRefused."""
+def check_declaration(declaration: Json, where: str, names: set[str], *, may_be_empty: bool = False) -> None:
+    """One function's name, which must be new to `names`, and its schema. Raises RequestRefused.
+
+    `may_be_empty`: parameters without any property are taken.
+    """
     if not is_object(declaration):
         raise RequestRefused(f"Invalid value at '{where}'")
     name = declaration.get("name")
@@ -32,6 +35,8 @@ def check_declaration(declaration: Json, where: str, names: set[str]) -> None:
         raise RequestRefused(f"Duplicate function declaration found: {name}")
     names.add(name)
     schema = declaration.get("parameters")
+    if may_be_empty and is_object(schema) and schema.get("properties", {}) == {}:
+        schema = {**schema, "properties": {"none": {"type": "string"}}}
     if schema is not None:
         check_schema(schema, f"{where}.parameters")
         if str(schema["type"]).lower() != "object":

@@ -69,7 +69,7 @@ def _check_tools(tools: Json) -> set[str]:
         for key in tool:
             if key not in _FUNCTION_KEYS:
                 raise _unknown(f"{where}.{key}")
-        check_declaration(tool, where, names)
+        check_declaration(tool, where, names, may_be_empty=True)
     return names
 
 
