@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
@@ -32,6 +32,8 @@ ANSWER = says(
     usage=Usage(50, 20, 10, 30),
     blocks=(b'{"data" : "Emw+","type":"redacted_thinking"}',),
 )
+Change = Callable[[list[str]], list[str]]
+
 RESULTS = [
     {"type": "tool_result", "tool_use_id": "toolu_000001_1", "content": "A"},
     {"type": "tool_result", "tool_use_id": "toolu_000001_2", "content": "gone", "is_error": True},
@@ -64,7 +66,7 @@ async def said_to(*steps: Step, body: Any) -> str:
     return server.refusals[0]
 
 
-async def said_to_second(blocks: Any, results: Sequence[Any] = RESULTS, **changes: Any) -> str:
+async def said_to_second(blocks: Change, results: Sequence[Any] = RESULTS, **changes: Any) -> str:
     """What the server says in refusal of a second request, whose blocks `blocks` makes of those it sent."""
     async with claude_messages([ANSWER]) as server:
         answer = await ask(server, second(blocks(await blocks_of(server)), results, **changes))
@@ -85,8 +87,11 @@ async def test_it_answers_in_the_shape_of_messages_and_takes_its_blocks_back() -
     thinking, redacted, text, one, two = document["content"]
     assert (document["id"], document["role"], document["stop_reason"]) == ("msg_000001", "assistant", "tool_use")
     assert document["usage"] == {
-        "input_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 30, "output_tokens": 30,
-    }  # fmt: skip
+        "input_tokens": 20,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 30,
+        "output_tokens": 30,
+    }
     assert (thinking["type"], thinking["thinking"], len(thinking["signature"]) > 40) == (
         "thinking",
         "Read b\u00f6th.",
@@ -134,8 +139,9 @@ async def test_a_refusal_tells_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(400, "invalid_request_error"), (402, "billing_error"), (429, "rate_limit_error"), (500, "api_error")]
-)  # fmt: skip
+    ("status", "kind"),
+    [(400, "invalid_request_error"), (402, "billing_error"), (429, "rate_limit_error"), (500, "api_error")],
+)
 async def test_errors_have_the_type_of_their_status(status: int, kind: str) -> None:
     async with claude_messages([Refusal(status, "No.")]) as server:
         answer = await ask(server)
@@ -200,7 +206,7 @@ async def test_a_signature_of_another_is_refused_and_a_call_without_thinking_too
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "x", "signature": "y"}]},
     ]
     unsigned = [*ASK["messages"], {"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}]}]
-    bare = [{"type": "tool_use", "id": "own_1", "name": "read_file", "input": {}}]
+    bare: list[Body] = [{"type": "tool_use", "id": "own_1", "name": "read_file", "input": {}}]
     results = [{"type": "tool_result", "tool_use_id": "own_1", "content": "A"}]
     said = [
         await said_to(body={**ASK, "messages": [*foreign, *ASK["messages"]]}),
@@ -233,12 +239,15 @@ async def test_an_earlier_turn_may_come_back_without_its_thinking() -> None:
 @pytest.mark.parametrize(
     ("results", "said"),
     [
-        (RESULTS[:1], "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_000001_2."),
+        (
+            RESULTS[:1],
+            "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_000001_2.",
+        ),
         ([{"type": "text", "text": "Well."}, *RESULTS], "messages.1: `tool_use` ids were found without"),
         ([*RESULTS, RESULTS[0]], "messages.2.content.2: each tool_use must have a single result."),
         ([*RESULTS, {**RESULTS[0], "tool_use_id": "toolu_x"}], "messages.2.content.2: unexpected `tool_use_id` found"),
     ],
-)  # fmt: skip
+)
 async def test_every_call_has_one_result_at_the_head_of_the_next_message(results: list[Any], said: str) -> None:
     assert (await said_to_second(unchanged, results)).startswith(said)
 
@@ -252,7 +261,10 @@ async def test_results_may_stand_in_any_order_with_text_behind_them() -> None:
 
 
 async def test_calls_at_the_end_and_ids_given_twice_are_refused() -> None:
-    made = {"role": "assistant", "content": [{"type": "tool_use", "id": "own_1", "name": "read_file", "input": {}}]}
+    made: Body = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "own_1", "name": "read_file", "input": {}}],
+    }
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "own_1", "content": "A"}]}
     said = [
         await said_to(body={**ASK, "messages": [*ASK["messages"], made]}),
@@ -264,7 +276,8 @@ async def test_calls_at_the_end_and_ids_given_twice_are_refused() -> None:
 
 
 async def test_roles_alternate_from_the_user_to_the_user() -> None:
-    user, model = ASK["messages"][0], {"role": "assistant", "content": "Yes?"}
+    user: Body = ASK["messages"][0]
+    model: Body = {"role": "assistant", "content": "Yes?"}
     said = [
         await said_to(body={**ASK, "messages": messages})
         for messages in ([model, user], [user, user], [user, model, model, user], [user, model])

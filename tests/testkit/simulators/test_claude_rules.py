@@ -72,7 +72,7 @@ def test_what_breaks_no_rule_is_taken(changes: Body) -> None:
         ({"messages": []}, "messages: at least one message is required"),
         ({"messages": {}}, "messages: Input should be a valid list"),
     ],
-)  # fmt: skip
+)
 def test_fields(changes: Body, said: str) -> None:
     with pytest.raises(RequestRefused) as refused:
         check({**ASK, **changes})
@@ -111,15 +111,21 @@ def test_thinking(changes: Body, said: str) -> None:
         ({"tools": [TOOL, TOOL]}, "tools: Tool names must be unique."),
         (tool(input_schema={}), "tools.0.custom.input_schema.type: Field required"),
         (tool(input_schema={"type": "string"}), "tools.0.custom.input_schema.type: Input should be 'object'"),
-        (tool(input_schema={"type": "object", "anyOf": []}), "tools.0.custom.input_schema: input_schema does not support"),
-        (tool(input_schema={"type": "object", "required": "a"}), "tools.0.custom.input_schema: JSON schema is invalid."),
+        (
+            tool(input_schema={"type": "object", "anyOf": []}),
+            "tools.0.custom.input_schema: input_schema does not support",
+        ),
+        (
+            tool(input_schema={"type": "object", "required": "a"}),
+            "tools.0.custom.input_schema: JSON schema is invalid.",
+        ),
         (tool(input_schema={"type": "object", "properties": {"a b": {}}}), "tools.0.custom.input_schema.properties: "),
         ({"tool_choice": {"type": "auto"}}, "tool_choice: tool_choice may only be specified"),
         ({"tools": [TOOL], "tool_choice": "auto"}, "tool_choice: Input should be an object"),
         ({"tools": [TOOL], "tool_choice": {"type": "tool", "name": "x"}}, "tool_choice: Tool 'x' not found"),
         ({"tools": [TOOL], "tool_choice": {"type": "any", "mode": 1}}, "tool_choice.any.mode: Extra inputs"),
     ],
-)  # fmt: skip
+)
 def test_tools(changes: Body, said: str) -> None:
     with pytest.raises(RequestRefused) as refused:
         check({**ASK, **changes})
@@ -127,28 +133,28 @@ def test_tools(changes: Body, said: str) -> None:
     assert refused.value.refusal.message.startswith(said)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"system": [{"type": "image"}]}, "system.0.type: Input should be 'text'"),
-        ({"system": [{"type": "text", "text": ""}]}, "system: text content blocks must be non-empty"),
-        ({"messages": [{"role": "system", "content": "x"}]}, 'messages: Unexpected role "system".'),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.role: Input should be"),
-        ({"messages": [{**USER, "name": "x"}]}, "messages.0.name: Extra inputs"),
-        ({"messages": [{"role": "user"}]}, "messages.0.content: Field required"),
-        ({"messages": [{"role": "user", "content": []}]}, "messages.0: all messages must have non-empty content"),
-        (user(text(text="")), "messages: text content blocks must be non-empty"),
-        (user(text(text=" \n")), "messages: text content blocks must contain non-whitespace text"),
-        (user({"type": "thinking", "thinking": "x", "signature": "y"}), "messages.0.content.0: `thinking` blocks are not"),
-        (model({"type": "tool_result", "tool_use_id": "t"}), "messages.1.content.0: `tool_result` blocks are not"),
-        (user({"type": "input_text"}), "messages.0.content.0: Input tag 'input_text'"),
-        (user({"type": "tool_result", "content": "x"}), "messages.0.content.0.tool_result.tool_use_id: Field required"),
-        (user({"type": "tool_result", "tool_use_id": "t", "name": "x"}), "messages.0.content.0.tool_result.name: Extra"),
-        (user({"type": "tool_result", "tool_use_id": "t", "content": {}}), "messages.0.content.0.tool_result.content: "),
-        (model({"type": "tool_use", "id": "t", "name": "x", "input": "{}"}), "messages.1.content.0.tool_use.input: Input"),
-        (model({"type": "tool_use", "id": "t:1", "name": "x", "input": {}}), "messages.1.content.0.tool_use.id: String"),
-    ],
-)  # fmt: skip
+BAD_MESSAGES: list[tuple[Body, str]] = [
+    ({"system": [{"type": "image"}]}, "system.0.type: Input should be 'text'"),
+    ({"system": [{"type": "text", "text": ""}]}, "system: text content blocks must be non-empty"),
+    ({"messages": [{"role": "system", "content": "x"}]}, 'messages: Unexpected role "system".'),
+    ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.role: Input should be"),
+    ({"messages": [{**USER, "name": "x"}]}, "messages.0.name: Extra inputs"),
+    ({"messages": [{"role": "user"}]}, "messages.0.content: Field required"),
+    ({"messages": [{"role": "user", "content": []}]}, "messages.0: all messages must have non-empty content"),
+    (user(text(text="")), "messages: text content blocks must be non-empty"),
+    (user(text(text=" \n")), "messages: text content blocks must contain non-whitespace text"),
+    (user({"type": "thinking", "thinking": "x", "signature": "y"}), "messages.0.content.0: `thinking` blocks are not"),
+    (model({"type": "tool_result", "tool_use_id": "t"}), "messages.1.content.0: `tool_result` blocks are not"),
+    (user({"type": "input_text"}), "messages.0.content.0: Input tag 'input_text'"),
+    (user({"type": "tool_result", "content": "x"}), "messages.0.content.0.tool_result.tool_use_id: Field required"),
+    (user({"type": "tool_result", "tool_use_id": "t", "name": "x"}), "messages.0.content.0.tool_result.name: Extra"),
+    (user({"type": "tool_result", "tool_use_id": "t", "content": {}}), "messages.0.content.0.tool_result.content: "),
+    (model({"type": "tool_use", "id": "t", "name": "x", "input": "{}"}), "messages.1.content.0.tool_use.input: Input"),
+    (model({"type": "tool_use", "id": "t:1", "name": "x", "input": {}}), "messages.1.content.0.tool_use.id: String"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), BAD_MESSAGES)
 def test_messages(changes: Body, said: str) -> None:
     with pytest.raises(RequestRefused) as refused:
         check({**ASK, **changes})
@@ -167,9 +173,12 @@ def test_messages(changes: Body, said: str) -> None:
         ),
         (user(text(cache_control={"type": "lasting"})), "messages.0.content.0.cache_control: "),
         (user(text(cache_control={**MARK, "ttl": "2h"})), "messages.0.content.0.cache_control.ephemeral.ttl: "),
-        (user(text(cache_control={"type": "ephemeral"}), text(cache_control=MARK)), "a ttl='1h' cache_control block must"),
+        (
+            user(text(cache_control={"type": "ephemeral"}), text(cache_control=MARK)),
+            "a ttl='1h' cache_control block must",
+        ),
     ],
-)  # fmt: skip
+)
 def test_cache_marks(changes: Body, said: str) -> None:
     with pytest.raises(RequestRefused) as refused:
         check({**ASK, **changes})

@@ -90,9 +90,12 @@ async def test_it_answers_in_the_shape_of_generate_content_and_takes_its_content
     assert (document["responseId"], document["modelVersion"]) == ("response-000001", "gemini-3-x")
     assert document["candidates"][0]["finishReason"] == "STOP"
     assert document["usageMetadata"] == {
-        "promptTokenCount": 60, "candidatesTokenCount": 20, "thoughtsTokenCount": 10, "cachedContentTokenCount": 30,
+        "promptTokenCount": 60,
+        "candidatesTokenCount": 20,
+        "thoughtsTokenCount": 10,
+        "cachedContentTokenCount": 30,
         "totalTokenCount": 90,
-    }  # fmt: skip
+    }
     assert (thought, text) == ({"text": "Read b\u00f6th.", "thought": True}, {"text": "Reading both."})
     assert one["functionCall"] == {"name": "read_file", "id": "call-000001-1", "args": {"path": "a.md"}}
     assert "thoughtSignature" in one and "thoughtSignature" not in two
@@ -147,25 +150,25 @@ async def test_the_model_stands_in_the_path_and_nowhere_else() -> None:
     assert 'Unknown name "model": Cannot find field.' in doubled.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    ("results", "said"),
-    [
-        (RESULTS[:1], "Please ensure that the number of function response parts is equal to"),
-        ([*RESULTS, {"text": "Go on."}], "Please ensure that the number of function response parts is equal to"),
-        ([{"text": "Go on."}], "Please ensure that the number of function response parts is equal to"),
-        (RESULTS[::-1], "Please ensure that the function response parts match"),
-        ([result(1), result(2, name="write_file")], "Please ensure that the function response parts match"),
-        ([result(1), {"functionResponse": {"name": "read_file", "response": {}}}], "Please ensure that the function resp"),
-        ([result(1), result(1)], "Please ensure that the function response parts match"),
-    ],
-)  # fmt: skip
+BAD_RESULTS: list[tuple[list[Body], str]] = [
+    (RESULTS[:1], "Please ensure that the number of function response parts is equal to"),
+    ([*RESULTS, {"text": "Go on."}], "Please ensure that the number of function response parts is equal to"),
+    ([{"text": "Go on."}], "Please ensure that the number of function response parts is equal to"),
+    (RESULTS[::-1], "Please ensure that the function response parts match"),
+    ([result(1), result(2, name="write_file")], "Please ensure that the function response parts match"),
+    ([result(1), {"functionResponse": {"name": "read_file", "response": {}}}], "Please ensure that the function resp"),
+    ([result(1), result(1)], "Please ensure that the function response parts match"),
+]
+
+
+@pytest.mark.parametrize(("results", "said"), BAD_RESULTS)
 async def test_the_next_content_answers_every_call_once_by_its_name_and_id(results: list[Any], said: str) -> None:
     assert (await said_to_second(unchanged, results)).startswith(said)
 
 
 async def test_calls_and_results_stand_side_by_side() -> None:
     made = {"role": "model", "parts": [{"functionCall": {"name": "read_file"}, "thoughtSignature": "YQ=="}]}
-    answered = {"role": "user", "parts": [{"functionResponse": {"name": "read_file", "response": {}}}]}
+    answered: Body = {"role": "user", "parts": [{"functionResponse": {"name": "read_file", "response": {}}}]}
     said = [
         await said_to([made, answered]),
         await said_to([USER, {"role": "model", "parts": [{"text": "a"}]}, made, answered]),
@@ -237,7 +240,7 @@ async def test_calls_of_no_model_take_the_dummy_signature_and_others_do_not() ->
 
 async def test_an_earlier_turn_may_come_back_without_its_signatures() -> None:
     made = {"role": "model", "parts": [{"functionCall": {"name": "read_file"}}]}
-    answered = {"role": "user", "parts": [{"functionResponse": {"name": "read_file", "response": {}}}]}
+    answered: Body = {"role": "user", "parts": [{"functionResponse": {"name": "read_file", "response": {}}}]}
     async with gemini([says("ok")]) as server:
         answer = await ask(server, {"contents": [USER, made, answered, USER]})
 
@@ -246,7 +249,7 @@ async def test_an_earlier_turn_may_come_back_without_its_signatures() -> None:
 
 async def test_a_server_without_call_ids_sends_none_and_refuses_them() -> None:
     rules = GeminiRules(call_ids=False)
-    bare = [{"functionResponse": {"name": "read_file", "response": {}}}] * 2
+    bare: list[Body] = [{"functionResponse": {"name": "read_file", "response": {}}}] * 2
     async with gemini([ANSWER, says("Done.")], rules=rules) as server:
         content = await content_of(server)
         refused = await ask(server, second(content))

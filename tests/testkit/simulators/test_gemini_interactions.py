@@ -21,9 +21,12 @@ TOOL = {"type": "function", "name": "read_file", "description": "Read", "paramet
 USER = {"type": "user_input", "content": [{"type": "text", "text": "Summarise notes.md"}]}
 ASK: Body = {"model": "gemini-3-x", "store": False, "input": [USER], "tools": [TOOL]}
 ANSWER = says(
-    "Reading.", call("read_file", path="a.md"), call("read_file", path="b.md"), reasoning="Read b\u00f6th.",
+    "Reading.",
+    call("read_file", path="a.md"),
+    call("read_file", path="b.md"),
+    reasoning="Read b\u00f6th.",
     usage=Usage(60, 12, 9, 4),
-)  # fmt: skip
+)
 FIRST, SECOND = "call-000001-1", "call-000001-2"
 
 
@@ -146,12 +149,15 @@ async def test_the_older_schema_is_no_longer_spoken() -> None:
         (RESULTS[:1], f"no function_result for the function calls {SECOND}."),
         ([*RESULTS, result(FIRST)], f"the function call '{FIRST}' has two results."),
         ([*RESULTS, result("call-x")], "'input[7].call_id' 'call-x' is of no function call before it."),
-        ([result(FIRST, name="write_file"), RESULTS[1]], f"'input[5].name' is not that of the function call '{FIRST}'."),
+        (
+            [result(FIRST, name="write_file"), RESULTS[1]],
+            f"'input[5].name' is not that of the function call '{FIRST}'.",
+        ),
         ([USER, *RESULTS], f"no function_result for the function calls {FIRST}, {SECOND}."),
         ([USER], f"no function_result for the function calls {FIRST}, {SECOND}."),
         ([without(RESULTS[0], "name"), RESULTS[1]], "'input[5]' needs 'name' and 'result'."),
     ],
-)  # fmt: skip
+)
 async def test_every_call_has_one_result_right_behind_it(results: list[Any], said: str) -> None:
     assert await said_to_second(unchanged, results) == f"Invalid input received: {said}"
 
@@ -180,7 +186,7 @@ async def test_no_step_may_be_left_out_moved_or_printed_again() -> None:
 
 
 async def test_the_input_begins_and_ends_with_the_user_and_ids_are_given_once() -> None:
-    made = {"type": "function_call", "id": "own", "name": "read_file", "arguments": {}}
+    made: Body = {"type": "function_call", "id": "own", "name": "read_file", "arguments": {}}
     output = {"type": "model_output", "content": [{"type": "text", "text": "a"}]}
     said = [
         await said_to([output, USER]),
@@ -212,56 +218,59 @@ def tool(**changes: Any) -> Body:
     return {"tools": [{**TOOL, **changes}]}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        configured(temperature=1, top_p=1, seed=1, stop_sequences=["x"], max_output_tokens=9, thinking_level="low"),
-        configured(thinking_summaries="auto", tool_choice="any"),
-        configured(tool_choice={"allowed_tools": {"mode": "any", "tools": ["read_file"]}}),
-        tool(parameters={"type": "object", "properties": {}}),
-        {"tools": [{"type": "google_search"}]},
-        {"input": [USER, {"type": "google_search_call", "id": "s", "arguments": {}}, USER]},
-    ],
-)
+TAKEN: list[Body] = [
+    configured(temperature=1, top_p=1, seed=1, stop_sequences=["x"], max_output_tokens=9, thinking_level="low"),
+    configured(thinking_summaries="auto", tool_choice="any"),
+    configured(tool_choice={"allowed_tools": {"mode": "any", "tools": ["read_file"]}}),
+    tool(parameters={"type": "object", "properties": {}}),
+    {"tools": [{"type": "google_search"}]},
+    {"input": [USER, {"type": "google_search_call", "id": "s", "arguments": {}}, USER]},
+]
+
+
+@pytest.mark.parametrize("changes", TAKEN)
 def test_what_breaks_no_rule_is_taken(changes: Body) -> None:
     check({**ASK, **changes})
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"model": None}, "The required parameter 'model' is missing."),
-        ({"model": "claude-x"}, "Model 'claude-x' not found."),
-        ({"stream": True}, "The value of 'stream' must be false"),
-        ({"store": True}, "The value of 'store' must be false"),
-        ({"previous_interaction_id": "i"}, "'previous_interaction_id' can not be used when 'store' is false."),
-        ({"system_instruction": {}}, "Invalid value at 'system_instruction'."),
-        ({"input": []}, "The required parameter 'input' is missing."),
-        ({"input": {}}, "Invalid value at 'input'."),
-        ({"input": ["a"]}, "Invalid value at 'input[0].type'."),
-        ({"input": [{"type": "text", "text": "a"}]}, "The value 'text' is not supported for 'type' at 'input[0].type'."),
-        ({"input": [{**USER, "name": "x"}]}, "Unknown parameter 'input[0].name'."),
-        ({"input": [{**USER, "content": "a"}]}, "Invalid value at 'input[0].content'."),
-        ({"input": [{**USER, "content": [{"type": "image_url"}]}]}, "The value 'image_url' is not supported"),
-        ({"input": [{**USER, "content": [{"type": "text"}]}]}, "Invalid value at 'input[0].content'."),
-        ({"input": [{"type": "function_call", "id": "a", "name": "b", "arguments": "{}"}]}, "Invalid value at 'input[0].arg"),
-        ({"input": [{"type": "function_call", "id": "", "name": "b", "arguments": {}}]}, "Invalid value at 'input[0].id'."),
-        ({"input": [result("a", error=True)]}, "Unknown parameter 'input[0].error'."),
-        (configured(top_k=3), "Unknown parameter 'generation_config.top_k'."),
-        (configured(temperature=3), "Invalid value at 'generation_config.temperature'."),
-        (configured(max_output_tokens=0), "Invalid value at 'generation_config.max_output_tokens'."),
-        (configured(thinking_level="max"), "The value 'max' is not supported for 'thinking_level'"),
-        (configured(tool_choice="required"), "The value 'required' is not supported for 'tool_choice'"),
-        (configured(tool_choice={"name": "x"}), "Invalid value at 'generation_config.tool_choice'."),
-        (configured(tool_choice={"allowed_tools": {"tools": ["x"]}}), "The value 'x' is not supported for 'tools'"),
-        ({**configured(tool_choice="auto"), "tools": []}, "'generation_config.tool_choice' can not be set without tools."),
-        (tool(strict=True), "Unknown parameter 'tools[0].strict'."),
-        (tool(name="1st"), "* tools[0].name: [FIELD_INVALID]"),
-        (tool(parameters={**PARAMETERS, "$ref": "#"}), 'Invalid JSON payload received. Unknown name "$ref"'),
-        ({"tools": [TOOL, TOOL]}, "Duplicate function declaration found: read_file"),
-        ({"tools": [{"name": "x"}]}, "Invalid value at 'tools[0].type'."),
-    ],
-)  # fmt: skip
+REFUSED: list[tuple[Body, str]] = [
+    ({"model": None}, "The required parameter 'model' is missing."),
+    ({"model": "claude-x"}, "Model 'claude-x' not found."),
+    ({"stream": True}, "The value of 'stream' must be false"),
+    ({"store": True}, "The value of 'store' must be false"),
+    ({"previous_interaction_id": "i"}, "'previous_interaction_id' can not be used when 'store' is false."),
+    ({"system_instruction": {}}, "Invalid value at 'system_instruction'."),
+    ({"input": []}, "The required parameter 'input' is missing."),
+    ({"input": {}}, "Invalid value at 'input'."),
+    ({"input": ["a"]}, "Invalid value at 'input[0].type'."),
+    ({"input": [{"type": "text", "text": "a"}]}, "The value 'text' is not supported for 'type' at 'input[0].type'."),
+    ({"input": [{**USER, "name": "x"}]}, "Unknown parameter 'input[0].name'."),
+    ({"input": [{**USER, "content": "a"}]}, "Invalid value at 'input[0].content'."),
+    ({"input": [{**USER, "content": [{"type": "image_url"}]}]}, "The value 'image_url' is not supported"),
+    ({"input": [{**USER, "content": [{"type": "text"}]}]}, "Invalid value at 'input[0].content'."),
+    (
+        {"input": [{"type": "function_call", "id": "a", "name": "b", "arguments": "{}"}]},
+        "Invalid value at 'input[0].arg",
+    ),
+    ({"input": [{"type": "function_call", "id": "", "name": "b", "arguments": {}}]}, "Invalid value at 'input[0].id'."),
+    ({"input": [result("a", error=True)]}, "Unknown parameter 'input[0].error'."),
+    (configured(top_k=3), "Unknown parameter 'generation_config.top_k'."),
+    (configured(temperature=3), "Invalid value at 'generation_config.temperature'."),
+    (configured(max_output_tokens=0), "Invalid value at 'generation_config.max_output_tokens'."),
+    (configured(thinking_level="max"), "The value 'max' is not supported for 'thinking_level'"),
+    (configured(tool_choice="required"), "The value 'required' is not supported for 'tool_choice'"),
+    (configured(tool_choice={"name": "x"}), "Invalid value at 'generation_config.tool_choice'."),
+    (configured(tool_choice={"allowed_tools": {"tools": ["x"]}}), "The value 'x' is not supported for 'tools'"),
+    ({**configured(tool_choice="auto"), "tools": []}, "'generation_config.tool_choice' can not be set without tools."),
+    (tool(strict=True), "Unknown parameter 'tools[0].strict'."),
+    (tool(name="1st"), "* tools[0].name: [FIELD_INVALID]"),
+    (tool(parameters={**PARAMETERS, "$ref": "#"}), 'Invalid JSON payload received. Unknown name "$ref"'),
+    ({"tools": [TOOL, TOOL]}, "Duplicate function declaration found: read_file"),
+    ({"tools": [{"name": "x"}]}, "Invalid value at 'tools[0].type'."),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), REFUSED)
 def test_what_breaks_a_rule_by_itself_is_refused(changes: Body, said: str) -> None:
     with pytest.raises(RequestRefused) as refused:
         check({**ASK, **changes})

@@ -55,22 +55,22 @@ def said_to(changes: Body, *, model: str = "gemini-3-x", call_ids: bool = True) 
     return refused.value.refusal.message
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"systemInstruction": {"parts": [{"text": "You write."}]}},
-        {"safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}]},
-        generation(candidateCount=1, maxOutputTokens=9, temperature=2, topP=1, topK=1, seed=3, stopSequences=["x"]),
-        generation(thinkingConfig={"thinkingLevel": "low", "includeThoughts": True}),
-        generation(responseMimeType="application/json", responseSchema={"type": "string", "enum": ["a"]}),
-        declared(parameters=None),
-        calling(mode="ANY", allowedFunctionNames=["read_file"]),
-        schema(type="string", nullable=True, enum=["a"], format="date", pattern="a", minLength=1),
-        schema(type="array", items={"type": "object", "properties": {"title": {"type": "integer", "minimum": 0}}}),
-        {"tools": [{"googleSearch": {}}]},
-        parts({"inlineData": {"mimeType": "image/png", "data": "AA=="}}, {"text": ""}),
-    ],
-)
+TAKEN: list[Body] = [
+    {"systemInstruction": {"parts": [{"text": "You write."}]}},
+    {"safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}]},
+    generation(candidateCount=1, maxOutputTokens=9, temperature=2, topP=1, topK=1, seed=3, stopSequences=["x"]),
+    generation(thinkingConfig={"thinkingLevel": "low", "includeThoughts": True}),
+    generation(responseMimeType="application/json", responseSchema={"type": "string", "enum": ["a"]}),
+    declared(parameters=None),
+    calling(mode="ANY", allowedFunctionNames=["read_file"]),
+    schema(type="string", nullable=True, enum=["a"], format="date", pattern="a", minLength=1),
+    schema(type="array", items={"type": "object", "properties": {"title": {"type": "integer", "minimum": 0}}}),
+    {"tools": [{"googleSearch": {}}]},
+    parts({"inlineData": {"mimeType": "image/png", "data": "AA=="}}, {"text": ""}),
+]
+
+
+@pytest.mark.parametrize("changes", TAKEN)
 def test_what_breaks_no_rule_is_taken(changes: Body) -> None:
     check({"contents": [USER], **changes}, "gemini-3-x", call_ids=True)
 
@@ -96,11 +96,14 @@ def test_each_keyword_that_is_not_known_is_refused_wherever_it_stands(keyword: s
         (schema(type="string", enum=["a", 1]), f"Invalid value at '{AT}.parameters.properties[path].enum[1]'"),
         (schema(type="string", enum=[""]), f"* {AT}.parameters.properties[path].enum[0]: cannot be empty"),
         (declared(parameters={"type": "object", "properties": {"path": True}}), "Invalid value at"),
-        (declared(parameters={"type": "object", "properties": {}}), f"* {AT}.parameters.properties: should be non-empty"),
+        (
+            declared(parameters={"type": "object", "properties": {}}),
+            f"* {AT}.parameters.properties: should be non-empty",
+        ),
         (declared(parameters={"type": "string"}), f"* {AT}.parameters.type: "),
         (root(required=["ghost"]), f"* {AT}.parameters.required[0]: property is not defined"),
     ],
-)  # fmt: skip
+)
 def test_schemas(changes: Body, said: str) -> None:
     assert said_to(changes).startswith(said)
 
@@ -114,10 +117,13 @@ def test_schemas(changes: Body, said: str) -> None:
         ({"tools": [{"functionDeclarations": [DECLARATION] * 2}]}, "Duplicate function declaration found: read_file"),
         (calling(mode="any"), "Invalid value at 'tool_config.function_calling_config.mode'"),
         (calling(mode="AUTO", allowedFunctionNames=["read_file"]), "Allowed function names should only be set"),
-        (calling(mode="ANY", allowedFunctionNames=["x"]), "Allowed function name x is not in the function declarations."),
+        (
+            calling(mode="ANY", allowedFunctionNames=["x"]),
+            "Allowed function name x is not in the function declarations.",
+        ),
         ({"toolConfig": {"functionCallingConfig": {"mode": "AUTO"}}}, "Function calling config is set without"),
     ],
-)  # fmt: skip
+)
 def test_tools(changes: Body, said: str) -> None:
     assert said_to(changes).startswith(said)
 
@@ -134,13 +140,25 @@ def test_tools(changes: Body, said: str) -> None:
         (parts({"text": "a", "functionCall": {"name": "x"}}), "Invalid value at 'contents[0].parts[0]' (oneof)"),
         (parts({"text": None}), "Invalid value at 'contents[0].parts[0].text' (TYPE_STRING)"),
         (parts({"text": "a", "cache_control": {}}), unknown("cache_control", "contents[0].parts[0]")),
-        (parts({"functionCall": {"name": "x"}}), "* GenerateContentRequest.contents[0].parts[0]: function_call is only"),
-        (parts({"functionResponse": {"name": "x"}}, role="model"), "* GenerateContentRequest.contents[0].parts[0]: function"),
-        (parts({"functionResponse": {"name": "", "response": {}}}), "* GenerateContentRequest.contents[0].parts[0].function"),
-        (parts({"functionResponse": {"name": "x", "response": "a"}}), "Invalid value at 'contents[0].parts[0].function"),
+        (
+            parts({"functionCall": {"name": "x"}}),
+            "* GenerateContentRequest.contents[0].parts[0]: function_call is only",
+        ),
+        (
+            parts({"functionResponse": {"name": "x"}}, role="model"),
+            "* GenerateContentRequest.contents[0].parts[0]: function",
+        ),
+        (
+            parts({"functionResponse": {"name": "", "response": {}}}),
+            "* GenerateContentRequest.contents[0].parts[0].function",
+        ),
+        (
+            parts({"functionResponse": {"name": "x", "response": "a"}}),
+            "Invalid value at 'contents[0].parts[0].function",
+        ),
         (parts({"functionCall": {"name": "x", "args": "{}"}}, role="model"), "Invalid value at 'contents[0].parts[0]."),
     ],
-)  # fmt: skip
+)
 def test_contents(changes: Body, said: str) -> None:
     assert said_to(changes).startswith(said)
 
@@ -150,14 +168,23 @@ def test_contents(changes: Body, said: str) -> None:
     [
         (generation(max_tokens=9), unknown("max_tokens", "generation_config")),
         (generation(topK=0), "* GenerateContentRequest.generation_config.top_k: must be in the range [1, inf]"),
-        (generation(temperature=2.5), "* GenerateContentRequest.generation_config.temperature: must be in the range [0, 2]"),
+        (
+            generation(temperature=2.5),
+            "* GenerateContentRequest.generation_config.temperature: must be in the range [0, 2]",
+        ),
         (generation(topP="1"), "Invalid value at 'generation_config.top_p'"),
         (generation(thinkingConfig={"thinkingLevel": "max"}), "Invalid value at 'generation_config.thinking_config."),
         (generation(thinkingConfig={"thinkingLevel": "low", "thinkingBudget": 9}), "You can only set only one of"),
-        (generation(responseSchema={"type": "string"}), "* GenerateContentRequest.generation_config.response_mime_type: "),
-        (generation(responseSchema={"title": "a"}), unknown("title", "GenerateContentRequest.generation_config.response_schema")),
+        (
+            generation(responseSchema={"type": "string"}),
+            "* GenerateContentRequest.generation_config.response_mime_type: ",
+        ),
+        (
+            generation(responseSchema={"title": "a"}),
+            unknown("title", "GenerateContentRequest.generation_config.response_schema"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_generation(changes: Body, said: str) -> None:
     assert said_to(changes).startswith(said)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ...gateway.wire import elements, member, to_text
-from ...graph.jsontext import Json, is_list, loads
+from ...graph.jsontext import Json, is_list, is_object, loads
 from .provider import RequestRefused
 from .sent import Ledger, stands_in
 
@@ -44,7 +44,7 @@ class History:
 
     def record(self, blocks: Sequence[bytes], *, paused: bool) -> None:
         """Remember an answer; bytes that are no JSON are sent, but never known again."""
-        values = [block for block in map(_parsed, blocks) if isinstance(block, dict)]
+        values = [block for block in map(_parsed, blocks) if is_object(block)]
         marks = [
             block[key] for block in values for key in ("id", "signature", "data") if isinstance(block.get(key), str)
         ]
@@ -60,7 +60,8 @@ class History:
             if message.role == "assistant":
                 self._check_sent(message, current=message in loop)
         self._check_end(messages[-1])
-        if (body.get("thinking") or {}).get("type") == "enabled":
+        thinking = body.get("thinking")
+        if is_object(thinking) and thinking["type"] == "enabled":
             _check_thinking_first(loop)
 
     def _check_roles(self, messages: Sequence[_Message]) -> None:

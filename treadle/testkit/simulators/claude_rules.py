@@ -123,7 +123,8 @@ def _check_thinking(body: dict[str, Json]) -> None:
         _check_whole("thinking.enabled.budget_tokens", thinking["budget_tokens"], _MIN_BUDGET)
         if thinking["budget_tokens"] >= body["max_tokens"]:
             raise RequestRefused("`max_tokens` must be greater than `thinking.budget_tokens`.")
-    if (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
+    choice = body.get("tool_choice")
+    if is_object(choice) and choice.get("type") in ("any", "tool"):
         raise RequestRefused("Thinking may not be enabled when tool_choice forces tool use.")
     if body.get("temperature") not in (None, 1):
         raise RequestRefused("`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.")

@@ -142,7 +142,8 @@ def _check_step(step: dict[str, Json], kind: str, where: str) -> None:
             raise _invalid(f"{where}.{key}")
     if kind == "function_result" and (not step.get("name") or step.get("result") is None):
         raise RequestRefused(f"Invalid input received: '{where}' needs 'name' and 'result'.")
-    for part in step["content"] if kind in ("user_input", "model_output") else []:
+    content: list[Json] = step["content"] if kind in ("user_input", "model_output") else []
+    for part in content:
         part_type = part.get("type") if is_object(part) else None
         if part_type not in _CONTENT:
             raise _unsupported(part_type, f"{where}.content")
