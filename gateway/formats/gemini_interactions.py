@@ -38,6 +38,7 @@ NAME = "gemini_interactions"
 NATIVE = NAME
 COUNTED = True
 CONTINUES = False
+STREAMS = False
 
 REVISION = "2026-05-20"
 """The `Api-Revision` that speaks steps; the older schema knows no such header."""

@@ -45,6 +45,7 @@ class Halting:
     NATIVE = NAME
     COUNTED = True
     CONTINUES = False
+    STREAMS = False
 
     def endpoint(self, connection: Connection) -> tuple[str, dict[str, str]]:
         return connection.url("/halting"), {}

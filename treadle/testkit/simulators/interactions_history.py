@@ -40,13 +40,11 @@ class History:
             return
         raws = elements(member(to_text(data), "input") or "[]")
         steps = [_Step(place, value, raw) for place, (value, raw) in enumerate(zip(body["input"], raws, strict=True))]
-        if steps[0].kind != "user_input":
-            raise RequestRefused("The input must begin with a step of type 'user_input'.")
         if steps[-1].kind not in _OF_THE_USER:
             _check_answered(_calls(steps))
             raise RequestRefused("The input must end with a step of type 'user_input' or 'function_result'.")
         _check_results(steps)
-        start = max(step.place for step in steps if step.kind == "user_input")
+        start = max((step.place for step in steps if step.kind == "user_input"), default=0)
         self._check_sent(steps[start:])
         for step in steps:
             self._check_signature(step)
