@@ -16,7 +16,7 @@ from treadle.graph.drawing import mermaid
 from treadle.graph.table import TRANSITIONS
 from treadle.host.cli import exit_code
 from treadle.host.demo.sample import fresh_sample
-from treadle.host.demo.script import replies
+from treadle.host.demo.script import turns
 from treadle.host.svg import svg
 
 ROOT = Path(__file__).parents[1]
@@ -66,7 +66,7 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
 @pytest.mark.parametrize("example", blocks("README.md", "python"))
 def test_an_example_of_the_readme_runs(example: str, tmp_path: Path) -> None:
     sample = fresh_sample(tmp_path)
-    with serving(replies()[1:]) as server:
+    with serving(turns()[1:]) as server:
         said = _run(example, str(sample.chat), str(sample.prompt), server.base_url, folder=tmp_path)
 
     assert said.splitlines()[-1].endswith("completed")

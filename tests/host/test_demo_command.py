@@ -18,6 +18,7 @@ from treadle.graph.profile import SEED_TOOLS, default_writer, parse_profile
 from treadle.host.cli import exit_code
 from treadle.host.demo.sample import Sample, bundled, fresh_sample
 from treadle.host.demo.script import BETTER, CODA, DRAFT, FOUND, MISREMEMBERED
+from treadle.testkit.simulators.registry import SIMULATORS
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,24 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 def test_the_writer_is_said_to_be_scripted(shown: Shown) -> None:
     assert "the writer is scripted" in shown.out.splitlines()[0]
+
+
+@pytest.mark.parametrize("provider_format", list(SIMULATORS))
+def test_each_provider_format_shows_the_same_run(provider_format: str, tmp_path: Path, shown: Shown) -> None:
+    out = io.StringIO()
+    with redirect_stdout(out):
+        assert exit_code(["demo", "--format", provider_format, "--data", str(tmp_path)]) == 0
+
+    assert f"a local server that speaks {provider_format}." in out.getvalue().splitlines()[0]
+    (chat,) = tmp_path.glob("demo/1/chats/*/*.jsonl")
+    assert [json.loads(line).get("mes") for line in chat.read_text("utf-8").splitlines()] == [
+        message.get("mes") for message in shown.chat
+    ]
+
+
+def test_a_format_that_is_not_known_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["demo", "--format", "bedrock", "--data", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (f"treadle: --format bedrock is not known; these are: {', '.join(SIMULATORS)}\n")
 
 
 def test_each_step_is_a_line_with_its_outcome_and_time(shown: Shown) -> None:
@@ -88,11 +107,11 @@ def test_the_next_commands_work_when_they_are_pasted(tmp_path: Path) -> None:
 
     commands = shown.partition("Try next:\n")[2].splitlines()
 
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command in commands:
         done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
-        assert "run_" in done.stdout
+        assert "run_" in done.stdout or "== Round 1" in done.stdout
 
 
 def test_the_run_folder_that_is_told_holds_the_run(shown: Shown) -> None:

@@ -10,6 +10,15 @@ from .options import AsJson, Data, Yes, data_root
 
 
 def demo(
+    provider_format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="The provider format to speak: openai_compatible, openai_responses, claude_messages, gemini or "
+            "gemini_interactions.",
+        ),
+    ] = "openai_compatible",
     data: Data = None,
     plain: Annotated[
         bool, typer.Option("--plain", metavar="", help="Print plain lines, as where there is no terminal.")
@@ -20,4 +29,4 @@ def demo(
     """Watch a run work, without a key and without a network."""
     from .demo.show import show  # here and not above, so that the help comes at once
 
-    raise typer.Exit(show(data_root(data), plain=plain, as_json=as_json))
+    raise typer.Exit(show(data_root(data), provider_format, plain=plain, as_json=as_json))

@@ -89,5 +89,8 @@ class Stage:
         show_ending(self.console, end, self.chat, plain=self.plain)
         where = data_option(None if self.root == Path(DEFAULT_DATA) else self.root)
         run = end.record.id
-        show_next(self.console, (f"{program()} runs show {run}{where}", f"{program()} runs events {run}{where}"))
+        commands = [f"runs show {run}", f"runs events {run}"]
+        if self.wire_log == "full":
+            commands.append(f"wire {run} 1")
+        show_next(self.console, tuple(f"{program()} {command}{where}" for command in commands))
         return end.exit_code

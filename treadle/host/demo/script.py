@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ...testkit.replies import Reply, call, calls, error
-
-MODEL = "scripted-writer"
+from ...testkit.replies import call
+from ...testkit.turns import Refusal, Turn, says
 
 DRAFT = """\
 Odile holds the hem up to the lamp, and the light comes through the hole as round as a coin.
@@ -36,28 +35,35 @@ holds, and ask him what it is."\
 """
 
 
-def replies() -> tuple[Reply, ...]:
-    """One answer for each request of the demo's run, in order."""
+def turns() -> tuple[Refusal | Turn, ...]:
+    """One answer for each request of the demo's run, in order, in no provider's words."""
     return (
-        error(429, "Out of breath; ask again.", type="rate_limit_error", code="rate_limited"),
-        calls(call("workspace.write_file", path="output/main.md", content=DRAFT), text="I draft the reply."),
-        calls(
-            call("workspace.apply_patch", path="output/main.md", old_string=MISREMEMBERED, new_string=BETTER),
-            text="Dry cuffs would be stranger.",
+        Refusal(429, "Out of breath; ask again."),
+        says(
+            "I draft the reply.",
+            call("workspace.write_file", path="output/main.md", content=DRAFT),
+            reasoning="What would stay with me is the coin of light, and who does not pay.",
         ),
-        calls(
+        says(
+            "Dry cuffs would be stranger.",
+            call("workspace.apply_patch", path="output/main.md", old_string=MISREMEMBERED, new_string=BETTER),
+        ),
+        says(
+            "I misremembered my own line; I read it again.",
             call("workspace.read_file", path="output/main.md"),
             call("workspace.apply_patch", path="output/main.md", old_string=FOUND, new_string=BETTER),
-            text="I misremembered my own line; I read it again.",
+            reasoning="The patch must quote the text as it stands.",
         ),
-        calls(call("workspace.search_files", query="seventh passenger coat"), text="Did I tell of him before?"),
-        calls(
+        says("Did I tell of him before?", call("workspace.search_files", query="seventh passenger coat")),
+        says(
+            "",
             call("workspace.write_file", path="persist/threads.md", content=THREADS),
             call("workspace.commit", path="output/main.md", reason="the reply is ready"),
         ),
-        calls(
+        says(
+            "",
             call("workspace.write_file", path="output/coda.md", content=CODA),
             call("workspace.commit", path="output/coda.md", mode="append", reason="one more beat"),
         ),
-        calls(call("workspace.finish", reason="the reply stands in the chat")),
+        says("", call("workspace.finish", reason="the reply stands in the chat")),
     )
