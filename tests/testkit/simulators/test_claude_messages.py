@@ -34,7 +34,7 @@ ANSWER = says(
 )
 Change = Callable[[list[str]], list[str]]
 
-RESULTS: list[Any] = [
+RESULTS: list[Body] = [
     {"type": "tool_result", "tool_use_id": "toolu_000001_1", "content": "A"},
     {"type": "tool_result", "tool_use_id": "toolu_000001_2", "content": "gone", "is_error": True},
 ]

@@ -201,6 +201,14 @@ async def test_the_input_ends_with_the_user_and_ids_are_given_once() -> None:
     ]
 
 
+async def test_the_model_may_have_spoken_first() -> None:
+    greeting = {"type": "model_output", "content": [{"type": "text", "text": "The kettle sings."}]}
+    async with gemini_interactions([says("ok")]) as server:
+        answer = await ask(server, {**ASK, "input": [greeting, USER]})
+
+    assert answer.status_code == 200
+
+
 async def test_an_unknown_parameter_is_named() -> None:
     async with gemini_interactions([says("ok")]) as server:
         answer = await ask(server, {**ASK, "max_tokens": 9})
