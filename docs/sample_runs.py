@@ -18,6 +18,9 @@ from treadle.graph.status import RunStatus
 from treadle.host.chat_folder import ChatFolderHost
 from treadle.testkit.ports import NEW_YEAR, CountingIds
 from treadle.testkit.replies import Reply, call, calls, error, text
+from treadle.testkit.simulators.openai_responses import OpenAIResponsesServer
+from treadle.testkit.simulators.registry import payload_for
+from treadle.testkit.simulators.responses_script import Answer
 
 RUN_ID = "run_sample"
 CHAT = Path("chats", "Odile", "evening.jsonl")
@@ -92,7 +95,12 @@ class Stage:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def start(self) -> None:
+    def over_sockets(self) -> Engine:
+        """An engine that asks a real server."""
+        host, _ = ChatFolderHost.for_chat(self.chat, clock=self.clock)
+        return Engine(self.data, host, clock=self.clock, ids=self.ids)
+
+    async def start(self, model: dict[str, Json] | None = None) -> None:
         await self.engine.start_run_with_prompt_snapshot(
             {
                 "runId": RUN_ID,
@@ -100,7 +108,10 @@ class Stage:
                 "generationIntent": {"source": "docs"},
                 "presentation": self.presentation,
                 "profile": self.profile,
-                "promptSnapshot": _PROMPT,
+                "promptSnapshot": {
+                    **_PROMPT,
+                    "chatCompletionPayload": _PROMPT["chatCompletionPayload"] | (model or {}),
+                },
             }
         )
 
@@ -168,6 +179,29 @@ async def given_up(folder: Path) -> Sequence[Event]:
     handle = await stage.engine.cancel(RUN_ID)
     assert handle.status is RunStatus.CANCELLED, handle.status
     return await _journal(stage)
+
+
+async def switched(folder: Path) -> Sequence[Event]:
+    """A run that was left behind, and goes on with another model."""
+    stage = await _left_behind(folder)
+    snapshot = stage.run_folder / "input" / "prompt_snapshot.json"
+    snapshot.write_text(snapshot.read_text("utf-8").replace("scripted-writer", "another-writer"), "utf-8")
+    await stage.engine.resume_run(RUN_ID)
+    record = await stage.engine.wait(RUN_ID)
+    assert record.status is RunStatus.COMPLETED, record.status
+    return await _journal(stage)
+
+
+async def replayed(folder: Path) -> Sequence[Event]:
+    """A run over a WebSocket whose provider forgets the first answer before the second request comes."""
+    stage = Stage(folder, [])
+    answers = [Answer((WRITE,), forgotten=True), Answer((COMMIT, FINISH))]
+    async with OpenAIResponsesServer(answers) as server:
+        stage.engine = stage.over_sockets()
+        await stage.start({**payload_for(server), "custom_url": None})
+        record = await stage.engine.wait(RUN_ID)
+        assert record.status is RunStatus.COMPLETED, record.status
+        return await _journal(stage)
 
 
 async def _left_behind(folder: Path) -> Stage:
