@@ -33,6 +33,7 @@ PIECES: dict[str, Callable[[], list[str]]] = {
     "error tree": error_pieces.error_tree,
     "codes": error_pieces.codes,
     "tools": pieces.tools,
+    "formats": pieces.formats,
     "default profile": pieces.default_profile,
     "profile fields": pieces.profile_fields,
 }

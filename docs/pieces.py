@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from treadle.gateway.gateway import FORMATS
 from treadle.graph.events import EventType, level_of
 from treadle.graph.jsontext import Json, is_list, is_object
 from treadle.graph.profile import default_writer
@@ -14,6 +15,7 @@ from treadle.graph.profile_schema import Profile
 from treadle.graph.status import FOLLOWERS, RunStatus
 from treadle.graph.table import RETRY_TRANSITIONS, TRANSITIONS, Outcome, inside
 from treadle.nodes import registry
+from treadle.testkit.simulators.registry import SIMULATORS
 
 NOTES: dict[str, Json] = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
 
@@ -62,6 +64,18 @@ def tools() -> list[str]:
         lines += [f"### `{spec.name}`", "", f"To the model: `{spec.model_name}`. Marks: {marks}.", ""]
         lines += [f"> {spec.description}", "", *_arguments(spec.input_schema), ""]
     return lines[:-1]
+
+
+def formats() -> list[str]:
+    rows = (
+        (
+            _code(name),
+            _code(shape.NATIVE),
+            *("yes" if mark else "" for mark in (shape.COUNTED, shape.CONTINUES, shape.STREAMS, name in SIMULATORS)),
+        )
+        for name, shape in sorted(FORMATS.items())
+    )
+    return _table(("format", "native", "counted", "continues", "streams", "simulator"), rows)
 
 
 def default_profile() -> list[str]:
