@@ -168,6 +168,13 @@ async def test_key_version_and_type_must_be_told(headers: dict[str, str], status
     assert (answer.status_code, answer.json()["error"]["type"], server.steps_left) == (status, kind, 1)
 
 
+async def test_a_key_is_asked_for_where_any_will_do() -> None:
+    async with claude_messages([says("ok")]) as server:
+        answer = await post(server, "/messages", {"anthropic-version": "2023-06-01"}, ASK)
+
+    assert (answer.status_code, server.refusals) == (401, ["x-api-key header is required"])
+
+
 async def test_other_paths_and_other_bodies_are_refused() -> None:
     async with claude_messages([says("ok")]) as server:
         nowhere = await post(server, "/complete", CLAUDE_HEADERS, ASK)

@@ -109,6 +109,7 @@ def test_thinking(changes: Body, said: str) -> None:
         (tool(parameters={}), "tools.0.custom.parameters: Extra inputs"),
         ({"tools": [without(TOOL, "input_schema")]}, "tools.0.custom.input_schema: Field required"),
         ({"tools": [TOOL, TOOL]}, "tools: Tool names must be unique."),
+        (tool(input_schema=True), "tools.0.custom.input_schema: Input should be a valid dictionary"),
         (tool(input_schema={}), "tools.0.custom.input_schema.type: Field required"),
         (tool(input_schema={"type": "string"}), "tools.0.custom.input_schema.type: Input should be 'object'"),
         (
@@ -141,6 +142,7 @@ BAD_MESSAGES: list[tuple[Body, str]] = [
     ({"messages": [{**USER, "name": "x"}]}, "messages.0.name: Extra inputs"),
     ({"messages": [{"role": "user"}]}, "messages.0.content: Field required"),
     ({"messages": [{"role": "user", "content": []}]}, "messages.0: all messages must have non-empty content"),
+    (user({"text": "a"}), "messages.0.content.0.type: Field required"),
     (user(text(text="")), "messages: text content blocks must be non-empty"),
     (user(text(text=" \n")), "messages: text content blocks must contain non-whitespace text"),
     (user({"type": "thinking", "thinking": "x", "signature": "y"}), "messages.0.content.0: `thinking` blocks are not"),

@@ -135,6 +135,13 @@ async def test_the_key_comes_in_its_header_and_never_in_the_url() -> None:
     assert answers[0].json()["error"]["code"] == "authentication"
 
 
+async def test_a_key_is_asked_for_where_any_will_do() -> None:
+    async with gemini_interactions([says("ok")]) as server:
+        answer = await post(server, "/v1beta/interactions", {}, ASK)
+
+    assert (answer.status_code, server.steps_left) == (401, 1)
+
+
 async def test_the_older_schema_is_no_longer_spoken() -> None:
     async with gemini_interactions([says("ok")]) as server:
         answer = await ask(server, **{"api-revision": "2025-12-01"})
