@@ -116,7 +116,13 @@ def _responses(said: Answer) -> Json:
     spoken = {"type": "output_text", "text": said.text, "annotations": []}
     output: list[Json] = [
         {"id": f"rs_{said.number}", "type": "reasoning", "summary": summary, "encrypted_content": said.signature},
-        {"id": f"msg_{said.number}", "type": "message", "role": "assistant", "status": "completed", "content": [spoken]},
+        {
+            "id": f"msg_{said.number}",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [spoken],
+        },
     ]
     for call in said.calls:
         output.append(

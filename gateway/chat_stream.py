@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..graph.jsontext import Json, is_list, is_object
 from . import sse
-from .wire import Body, array_text, elements, member, members, object_text, value_of
+from .wire import Body, array_text, elements, member, members, object_text, to_bytes, value_of
 
 _DONE = "[DONE]"
 _TEXTS = frozenset({"content", "reasoning_content", "reasoning", "refusal"})
@@ -31,7 +31,7 @@ def document(data: bytes) -> Body:
             return chunk
         answer.take(chunk)
     text = answer.text()
-    return Body(text, value_of(text))
+    return Body(to_bytes(text), value_of(text))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..graph.jsontext import Json, is_list, is_object
 from . import claude_stream, wire
 from .sse import is_stream
-from .wire import Body, Unreadable, documents, member, members, object_text, value_of
+from .wire import Body, Unreadable, documents, member, members, object_text, to_bytes, value_of
 
 _SPACE = " \t\n\r"
 
@@ -38,7 +38,7 @@ def _several(data: bytes) -> list[Body]:
         return []
     if len(texts) < 2 or not all(is_object(value) for value in values):
         return []
-    return [Body(text, value) for text, value in zip(texts, values, strict=True)]
+    return [Body(to_bytes(text), value) for text, value in zip(texts, values, strict=True)]
 
 
 def _joined(bodies: Sequence[Body]) -> Body:
@@ -50,7 +50,7 @@ def _joined(bodies: Sequence[Body]) -> Body:
     pairs = [(found.raw_key, content if found.key == "content" else found.raw) for found in members(last.text)]
     blocks = [block for body in bodies for block in body.value["content"]]
     value = last.value | {"content": blocks, "usage": _usage([body.value.get("usage") for body in bodies])}
-    return Body(object_text(pairs), value)
+    return Body(to_bytes(object_text(pairs)), value)
 
 
 def _inside(body: Body) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..graph.jsontext import Json, is_object
 from . import sse
-from .wire import Body, array_text, member, members, object_text, value_of
+from .wire import Body, array_text, member, members, object_text, slice_of, to_bytes, value_of
 
 _STRINGS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 """The member of a block that each kind of delta goes on with."""
@@ -27,7 +27,7 @@ def documents(data: bytes) -> list[Body]:
             messages.append(_Message())
         messages[-1].take(told)
     texts = [message.text() for message in messages]
-    return [Body(text, value_of(text)) for text in texts]
+    return [Body(to_bytes(text), value_of(text)) for text in texts]
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class _Message:
                 self.blocks[told.value.get("index")] = _Block(member(told.text, "content_block") or "{}")
             case "content_block_delta" if is_object(told.value.get("delta")):
                 delta = told.value["delta"]
-                self._block(told).take(delta.get("type"), Body(member(told.text, "delta") or "{}", delta))
+                self._block(told).take(delta.get("type"), Body(slice_of(told.raw, "delta") or b"{}", delta))
             case "content_block_stop":
                 self._block(told).stopped = True
             case "message_delta":

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..graph.jsontext import Json, is_object, loads
 from .errors import provider_says
-from .wire import Body, Unreadable, array_text, member, members, object_text, value_of
+from .wire import Body, Unreadable, array_text, member, members, object_text, to_bytes, value_of
 
 _ANSWERS = ("response.completed", "response.done", "response.incomplete")
 _ENDS = (*_ANSWERS, "response.failed", "response.cancelled", "error")
@@ -83,14 +83,14 @@ def answer(events: Sequence[str]) -> Body:
     if not ends(event):
         raise Unreadable("events without the one that ends an answer")
     if event["type"] == "error":
-        return Body(events[-1], event)
+        return Body(to_bytes(events[-1]), event)
     response, text = event.get("response"), member(events[-1], "response")
     if not is_object(response) or text is None:
         raise Unreadable("an event that ends an answer without holding it")
     if event["type"] not in _ANSWERS or response.get("output"):
-        return Body(text, response)
+        return Body(to_bytes(text), response)
     items = _items(events[:-1])
-    return _with_output(text, items) if items else Body(text, response)
+    return _with_output(text, items) if items else Body(to_bytes(text), response)
 
 
 def _error(event: dict[str, Json]) -> Json:
@@ -117,4 +117,4 @@ def _with_output(response: str, items: Sequence[str]) -> Body:
     pairs = [(held.raw_key, held.raw) for held in members(response) if held.key != "output"]
     text = object_text([*pairs, ('"output"', array_text(items))])
     value: dict[str, Json] = value_of(text)
-    return Body(text, value)
+    return Body(to_bytes(text), value)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..graph.errors import ModelFailed
 from ..graph.jsontext import is_object
-from .wire import Body, Unreadable, value_of
+from .wire import Body, Unreadable, to_bytes, value_of
 
 _BOM = "\ufeff"
 _LINE = re.compile(r"\r\n|\n|\r")
@@ -57,7 +57,7 @@ def body_of(event: StreamEvent) -> Body:
         raise broken("an event of it is no JSON") from None
     if not is_object(value):
         raise broken("an event of it is no JSON object")
-    return Body(event.data, value)
+    return Body(to_bytes(event.data), value)
 
 
 def joined(literals: Iterable[str]) -> str:

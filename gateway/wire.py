@@ -19,6 +19,8 @@ from ..graph.jsontext import Json, is_list, is_object, loads
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BOM = b"\xef\xbb\xbf"
+_SURROGATE = b"\xed"
+"""How a surrogate begins, and much else."""
 
 
 class Unreadable(ValueError):
@@ -37,8 +39,12 @@ class Member(NamedTuple):
 class Body:
     """A JSON object as received: its text without a byte order mark, and its value."""
 
-    text: str
+    raw: bytes
     value: dict[str, Json]
+
+    @property
+    def text(self) -> str:
+        return to_text(self.raw)
 
 
 def read(data: bytes) -> Body:
@@ -49,17 +55,18 @@ def read(data: bytes) -> Body:
     if data.lstrip().startswith((b"data:", b"event:", b": ")):
         raise Unreadable("an event stream, though none was asked for")
     try:
-        text = data.decode("utf-8")
         value = loads(data)
+        if _SURROGATE in data:
+            data.decode("utf-8")  # `loads` takes surrogates that are not escaped
     except UnicodeDecodeError:
         raise Unreadable("text that is not UTF-8") from None
     except (ValueError, RecursionError):
         raise Unreadable("an HTML page" if data.lstrip()[:1] == b"<" else "text that is not JSON") from None
     if is_list(value) and len(value) == 1 and is_object(value[0]) and "error" in value[0]:
-        return Body(elements(text)[0], value[0])
+        return Body(slices(data)[0], value[0])
     if not is_object(value):
         raise Unreadable("JSON that is not an object")
-    return Body(text, value)
+    return Body(data, value)
 
 
 def documents(data: bytes) -> list[str]:
@@ -109,21 +116,32 @@ def members(text: str) -> list[Member]:
     return found
 
 
-def elements(text: str) -> list[str]:
+def slices(data: bytes) -> list[bytes]:
     """The elements of a JSON array, each exactly as written; raises ValueError if it is none."""
     try:
-        return [to_text(bytes(raw)) for raw in _ARRAY.decode(text)]
+        return list(map(bytes, _ARRAY.decode(data)))
     except _REFUSED:
-        return _scanned_elements(text)
+        return list(map(to_bytes, _scanned_elements(to_text(data))))
+
+
+def slice_of(data: bytes, key: str) -> bytes | None:
+    """The value of one member, exactly as written; of duplicates the last, as parsers have it. Raises ValueError."""
+    try:
+        raw = _OBJECT.decode(data).get(key)
+    except _REFUSED:
+        return next((to_bytes(found.raw) for found in reversed(members(to_text(data))) if found.key == key), None)
+    return None if raw is None else bytes(raw)
+
+
+def elements(text: str) -> list[str]:
+    """`slices` of text."""
+    return list(map(to_text, slices(to_bytes(text))))
 
 
 def member(text: str, key: str) -> str | None:
-    """The value of one member, exactly as written; of duplicates the last, as parsers have it. Raises ValueError."""
-    try:
-        raw = _OBJECT.decode(text).get(key)
-    except _REFUSED:
-        return next((found.raw for found in reversed(members(text)) if found.key == key), None)
-    return None if raw is None else to_text(bytes(raw))
+    """`slice_of` text."""
+    raw = slice_of(to_bytes(text), key)
+    return None if raw is None else to_text(raw)
 
 
 def object_text(pairs: Iterable[tuple[str, str]]) -> str:

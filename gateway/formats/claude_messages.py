@@ -38,7 +38,7 @@ from ..claude_turns import in_foreign_tool_turn, leading_system, system_blocks, 
 from ..connection import Connection
 from ..outgoing import Fragment, Outgoing
 from ..settings import setting_pairs, with_overrides
-from ..wire import Body, array_bytes, elements, member, to_bytes
+from ..wire import Body, array_bytes, slice_of, slices
 
 NAME = "claude_messages"
 NATIVE = "claude"
@@ -55,7 +55,7 @@ _EXPLANATION_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    raw: str
+    raw: bytes
     """The whole array exactly as written."""
     blocks: list[dict[str, Json]]
 
@@ -125,7 +125,7 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     thoughts = [thought for thought in content.texts("thinking", "thinking") if thought.strip()]
     if thoughts:
         parts.append(ReasoningPart("\n\n".join(thoughts), "thinking"))
-    parts.append(NativePart(NATIVE, to_bytes(content.raw), origin))
+    parts.append(NativePart(NATIVE, content.raw, origin))
     parts += [ToolCallPart(call) for call in tool_calls]
     return ModelResponse(
         message=Message(Role.ASSISTANT, tuple(parts)),
@@ -145,7 +145,7 @@ def mended(body: bytes, refusal: str) -> bytes | None:
 
 def _content(body: Body) -> _Content:
     blocks = body.value.get("content")
-    raw = member(body.text, "content")
+    raw = slice_of(body.raw, "content")
     if not is_list(blocks) or raw is None:
         raise errors.malformed("no list of content blocks")
     if not all(is_object(block) for block in blocks):
@@ -157,15 +157,15 @@ def _tool_calls(content: _Content, tools: Sequence[ToolSpec]) -> list[ToolCall]:
     """The calls for us; what the provider runs itself (`server_tool_use` and the like) is none of them."""
     if not any(block.get("type") == "tool_use" for block in content.blocks):
         return []
-    slices = zip(content.blocks, elements(content.raw), strict=True)
-    uses = [(block, raw) for block, raw in slices if block.get("type") == "tool_use"]
+    pairs = zip(content.blocks, slices(content.raw), strict=True)
+    uses = [(block, raw) for block, raw in pairs if block.get("type") == "tool_use"]
     names = {name: tool.name for tool in reversed(tools) for name in (tool.name, tool.model_name)}
     found = [_tool_call(block, raw, f"tool_use block {place}", names) for place, (block, raw) in enumerate(uses, 1)]
     calls.check_unique(found)
     return found
 
 
-def _tool_call(block: dict[str, Json], raw: str, where: str, names: dict[str, str]) -> ToolCall:
+def _tool_call(block: dict[str, Json], raw: bytes, where: str, names: dict[str, str]) -> ToolCall:
     name = calls.call_name(block.get("name"), where)
     arguments, invalid = calls.arguments(block.get("input"))
     return ToolCall(
@@ -175,7 +175,7 @@ def _tool_call(block: dict[str, Json], raw: str, where: str, names: dict[str, st
         model_name=name,
         arguments_invalid=invalid,
         signature=_string(block.get("signature")),
-        raw=to_bytes(raw),
+        raw=raw,
     )
 
 

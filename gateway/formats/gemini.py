@@ -35,7 +35,7 @@ from ..gemini_settings import (
 from ..outgoing import Fragment, Outgoing
 from ..schema import GEMINI, check_aliases, tool_parameters
 from ..settings import setting_pairs, wire_tool_choice, with_overrides
-from ..wire import Body, elements, member, to_bytes
+from ..wire import Body, slice_of, slices
 
 NAME = "gemini"
 NATIVE = NAME
@@ -59,9 +59,9 @@ class _Answer:
     """The first candidate, taken apart."""
 
     parts: list[dict[str, Json]]
-    slices: list[str]
+    slices: list[bytes]
     """Each part exactly as written."""
-    content: str | None
+    content: bytes | None
     """The content exactly as written; None where there is none."""
 
 
@@ -108,7 +108,7 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     if thoughts.strip():
         parts.append(ReasoningPart(thoughts, "thought"))
     if answer.content is not None:
-        parts.append(NativePart(NATIVE, to_bytes(answer.content), origin))
+        parts.append(NativePart(NATIVE, answer.content, origin))
     parts += [ToolCallPart(call) for call in tool_calls]
     return ModelResponse(
         message=Message(Role.ASSISTANT, tuple(parts)),
@@ -139,7 +139,7 @@ def _declared(tools: Sequence[ToolSpec]) -> list[Json]:
     return declared
 
 
-def _candidate(body: Body) -> tuple[dict[str, Json], str]:
+def _candidate(body: Body) -> tuple[dict[str, Json], bytes]:
     """The first candidate and its exact slice; raises ModelFailed, for a blocked prompt too."""
     candidates = body.value.get("candidates")
     if not candidates:
@@ -150,7 +150,7 @@ def _candidate(body: Body) -> tuple[dict[str, Json], str]:
         raise errors.malformed("no candidates")
     if not is_list(candidates) or not is_object(candidates[0]):
         raise errors.malformed("candidates that are no list of objects")
-    return candidates[0], elements(member(body.text, "candidates") or "")[0]
+    return candidates[0], slices(slice_of(body.raw, "candidates") or b"")[0]
 
 
 def _check_finish(word: str | None, candidate: dict[str, Json], connection: Connection) -> None:
@@ -174,20 +174,20 @@ def _check_finish(word: str | None, candidate: dict[str, Json], connection: Conn
         raise ModelFailed(f"the model's server stopped the answer ({word})", details=details)
 
 
-def _answer(candidate: dict[str, Json], raw: str, word: str | None) -> _Answer:
+def _answer(candidate: dict[str, Json], raw: bytes, word: str | None) -> _Answer:
     """The candidate's content; only an answer that was cut off at its length may have none."""
     content = candidate.get("content")
     if content is None and word == "MAX_TOKENS":
         return _Answer([], [], None)
     if not is_object(content):
         raise errors.malformed("a candidate that holds no content")
-    text = member(raw, "content") or ""
+    held = slice_of(raw, "content") or b""
     parts = content.get("parts")
     if parts is None:
-        return _Answer([], [], text)
+        return _Answer([], [], held)
     if not is_list(parts) or not all(map(is_object, parts)):
         raise errors.malformed("a content whose parts are no list of objects")
-    return _Answer(parts, elements(member(text, "parts") or ""), text)
+    return _Answer(parts, slices(slice_of(held, "parts") or b""), held)
 
 
 def _texts(parts: Sequence[dict[str, Json]]) -> tuple[str, str]:
@@ -214,7 +214,9 @@ def _tool_calls(answer: _Answer, tools: Sequence[ToolSpec], *, positional: bool)
     return found
 
 
-def _tool_call(part: dict[str, Json], raw: str, place: int, tools: Sequence[ToolSpec], *, positional: bool) -> ToolCall:
+def _tool_call(
+    part: dict[str, Json], raw: bytes, place: int, tools: Sequence[ToolSpec], *, positional: bool
+) -> ToolCall:
     where = f"tool call {place}"
     function = part["functionCall"]
     if not is_object(function):
@@ -228,7 +230,7 @@ def _tool_call(part: dict[str, Json], raw: str, place: int, tools: Sequence[Tool
         model_name=name,
         arguments_invalid=invalid,
         signature=_string(part.get("thoughtSignature")),
-        raw=to_bytes(raw),
+        raw=raw,
     )
 
 

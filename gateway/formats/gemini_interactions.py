@@ -32,7 +32,19 @@ from ..interactions_input import Schema, input_pieces, schema_of, system_instruc
 from ..interactions_media import block_of, text_block
 from ..outgoing import Fragment, Outgoing
 from ..settings import setting_pairs
-from ..wire import Body, elements, member, members, object_bytes, object_text, to_bytes, to_text, value_of
+from ..wire import (
+    Body,
+    elements,
+    member,
+    members,
+    object_bytes,
+    object_text,
+    slice_of,
+    slices,
+    to_bytes,
+    to_text,
+    value_of,
+)
 
 NAME = "gemini_interactions"
 NATIVE = NAME
@@ -120,7 +132,7 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     thoughts = "\n\n".join(_thoughts(blocks))
     if thoughts.strip():
         parts.append(ReasoningPart(thoughts, "thought_summary"))
-    parts.append(NativePart(NATIVE, to_bytes(object_text([(f'"{schema}"', raw)])), origin))
+    parts.append(NativePart(NATIVE, object_bytes([(schema.encode(), raw)]), origin))
     parts += [ToolCallPart(call) for call in tool_calls]
     return ModelResponse(
         message=Message(Role.ASSISTANT, tuple(parts)),
@@ -205,13 +217,13 @@ def _status(body: Body) -> str | None:
     return status or None
 
 
-def _answer(body: Body, *, cut: bool) -> tuple[Schema, list[dict[str, Json]], str]:
+def _answer(body: Body, *, cut: bool) -> tuple[Schema, list[dict[str, Json]], bytes]:
     """The schema of the answer, its blocks, and the exact slice of their list; raises ModelFailed."""
     for schema in Schema:
         held = body.value.get(schema)
         if held is None:
             continue
-        raw = member(body.text, schema)
+        raw = slice_of(body.raw, schema)
         if not is_list(held) or raw is None or not all(_is_block(block) for block in held):
             raise errors.malformed(f"{schema} that are no list of typed objects")
         if not held and not cut:
@@ -242,18 +254,18 @@ def _thoughts(blocks: Sequence[dict[str, Json]]) -> Iterator[str]:
                 yield held["text"]
 
 
-def _tool_calls(blocks: Sequence[dict[str, Json]], raw: str, tools: Sequence[ToolSpec]) -> list[ToolCall]:
+def _tool_calls(blocks: Sequence[dict[str, Json]], raw: bytes, tools: Sequence[ToolSpec]) -> list[ToolCall]:
     asked = [place for place, block in enumerate(blocks) if block["type"] == "function_call"]
-    slices = elements(raw) if asked else []
+    written = slices(raw) if asked else []
     found = [
-        _tool_call(blocks[place], slices[place], f"tool call {number}", tools)
+        _tool_call(blocks[place], written[place], f"tool call {number}", tools)
         for number, place in enumerate(asked, start=1)
     ]
     calls.check_unique(found)
     return found
 
 
-def _tool_call(block: dict[str, Json], raw: str, where: str, tools: Sequence[ToolSpec]) -> ToolCall:
+def _tool_call(block: dict[str, Json], raw: bytes, where: str, tools: Sequence[ToolSpec]) -> ToolCall:
     name = calls.call_name(block.get("name"), where)
     arguments, invalid = calls.arguments(block.get("arguments"))
     return ToolCall(
@@ -263,7 +275,7 @@ def _tool_call(block: dict[str, Json], raw: str, where: str, tools: Sequence[Too
         model_name=name,
         arguments_invalid=invalid,
         signature=_string(block.get("signature")),
-        raw=to_bytes(raw),
+        raw=raw,
     )
 
 

@@ -29,7 +29,7 @@ from ..outgoing import Fragment, Outgoing
 from ..schema import SchemaRules, render_tools
 from ..settings import chat_settings, setting_pairs, thinks, wire_tool_choice, with_overrides
 from ..sse import is_stream
-from ..wire import Body, array_bytes, elements, member, object_bytes, spliced, to_bytes, to_text
+from ..wire import Body, array_bytes, object_bytes, slice_of, slices, spliced, to_bytes, to_text
 
 NAME = "openai_compatible"
 NATIVE = NAME
@@ -114,7 +114,7 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     reasoning = _reasoning(message)
     if reasoning is not None:
         parts.append(reasoning)
-    parts.append(NativePart(NATIVE, to_bytes(raw), origin))
+    parts.append(NativePart(NATIVE, raw, origin))
     parts += [ToolCallPart(call) for call in tool_calls]
     return ModelResponse(
         message=Message(Role.ASSISTANT, tuple(parts)),
@@ -191,7 +191,7 @@ def _content_part(part: Part) -> bytes:
             return b""
 
 
-def _message(body: Body) -> tuple[dict[str, Json], str]:
+def _message(body: Body) -> tuple[dict[str, Json], bytes]:
     """The first choice, and the exact slice of its message; raises ModelFailed."""
     choices = body.value.get("choices")
     if not is_list(choices) or not choices:
@@ -199,8 +199,8 @@ def _message(body: Body) -> tuple[dict[str, Json], str]:
     choice = choices[0]
     if not is_object(choice) or not is_object(choice.get("message")):
         raise errors.malformed("a choice that holds no message")
-    raw_choice = elements(member(body.text, "choices") or "")[0]
-    raw = member(raw_choice, "message")
+    raw_choice = slices(slice_of(body.raw, "choices") or b"")[0]
+    raw = slice_of(raw_choice, "message")
     if raw is None:
         raise errors.malformed("a choice that holds no message")
     return choice, raw
@@ -220,7 +220,7 @@ def _text(message: dict[str, Json]) -> tuple[str, bool]:
     return content or "", False
 
 
-def _tool_calls(message: dict[str, Json], raw: str, tools: Sequence[ToolSpec]) -> list[ToolCall]:
+def _tool_calls(message: dict[str, Json], raw: bytes, tools: Sequence[ToolSpec]) -> list[ToolCall]:
     given = message.get("tool_calls")
     if given is None:
         if message.get("function_call"):
@@ -228,16 +228,16 @@ def _tool_calls(message: dict[str, Json], raw: str, tools: Sequence[ToolSpec]) -
         return []
     if not is_list(given):
         raise calls.CallInvalid("tool_calls is not a list")
-    slices = elements(member(raw, "tool_calls") or "[]")
+    written = slices(slice_of(raw, "tool_calls") or b"[]")
     found = [
-        _tool_call(value, text, f"tool call {place}", tools)
-        for place, (value, text) in enumerate(zip(given, slices, strict=True), start=1)
+        _tool_call(value, call, f"tool call {place}", tools)
+        for place, (value, call) in enumerate(zip(given, written, strict=True), start=1)
     ]
     calls.check_unique(found)
     return found
 
 
-def _tool_call(value: Json, raw: str, where: str, tools: Sequence[ToolSpec]) -> ToolCall:
+def _tool_call(value: Json, raw: bytes, where: str, tools: Sequence[ToolSpec]) -> ToolCall:
     if not is_object(value):
         raise calls.CallInvalid(f"{where} is not an object")
     if value.get("type") not in (None, "", "function"):
@@ -253,7 +253,7 @@ def _tool_call(value: Json, raw: str, where: str, tools: Sequence[ToolSpec]) -> 
         arguments=arguments,
         model_name=name,
         arguments_invalid=invalid,
-        raw=to_bytes(raw),
+        raw=raw,
     )
 
 

@@ -27,7 +27,7 @@ from ..responses_events import answer, ends
 from ..responses_items import assistant_items, prompt_item, replayed
 from ..responses_settings import responses_settings, responses_tool_choice, responses_tools, stores
 from ..settings import setting_pairs
-from ..wire import Body, Unreadable, documents, elements, member, object_bytes, spliced, to_bytes, to_text, value_of
+from ..wire import Body, Unreadable, documents, object_bytes, slice_of, slices, spliced, to_text, value_of
 
 NAME = "openai_responses"
 NATIVE = NAME
@@ -101,8 +101,7 @@ def error_in(body: Body) -> Json:
 def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin: str) -> ModelResponse:
     finish, word = _ending(body.value)
     output, raw = _output_items(body)
-    slices = elements(raw)
-    tool_calls = _tool_calls(output, slices, tools)
+    tool_calls = _tool_calls(output, slices(raw), tools)
     text, refused = _text(output, body.value)
     if not output and not text.strip() and finish is Finish.STOP:
         raise errors.malformed("no output items")
@@ -113,7 +112,7 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     if reasoning is not None:
         parts.append(reasoning)
     if output:
-        parts.append(NativePart(NATIVE, to_bytes(raw), origin))
+        parts.append(NativePart(NATIVE, raw, origin))
     parts += [ToolCallPart(call) for call in tool_calls]
     if finish is Finish.STOP and (tool_calls or refused):
         finish = Finish.TOOL_CALLS if tool_calls else Finish.REFUSAL
@@ -195,9 +194,9 @@ def _ending(response: dict[str, Json]) -> tuple[Finish, str | None]:
     return Finish.STOP, _string(status)
 
 
-def _output_items(body: Body) -> tuple[list[dict[str, Json]], str]:
+def _output_items(body: Body) -> tuple[list[dict[str, Json]], bytes]:
     """The output items, and the exact slice of their list."""
-    output, raw = body.value.get("output"), member(body.text, "output")
+    output, raw = body.value.get("output"), slice_of(body.raw, "output")
     if not is_list(output) or raw is None:
         raise errors.malformed("no output")
     if not all(is_object(item) for item in output):
@@ -205,9 +204,11 @@ def _output_items(body: Body) -> tuple[list[dict[str, Json]], str]:
     return output, raw
 
 
-def _tool_calls(output: Sequence[dict[str, Json]], slices: Sequence[str], tools: Sequence[ToolSpec]) -> list[ToolCall]:
+def _tool_calls(
+    output: Sequence[dict[str, Json]], written: Sequence[bytes], tools: Sequence[ToolSpec]
+) -> list[ToolCall]:
     found: list[ToolCall] = []
-    for place, (item, raw) in enumerate(zip(output, slices, strict=True), start=1):
+    for place, (item, raw) in enumerate(zip(output, written, strict=True), start=1):
         kind, where = item.get("type"), f"output item {place}"
         if kind in _ASKS_FOR_MORE:
             raise ModelFailed(f"{where} is of a type that can't be run: {kind}", code="model.unsupported_tool_call")
@@ -217,7 +218,7 @@ def _tool_calls(output: Sequence[dict[str, Json]], slices: Sequence[str], tools:
     return found
 
 
-def _tool_call(item: dict[str, Json], raw: str, where: str, tools: Sequence[ToolSpec]) -> ToolCall:
+def _tool_call(item: dict[str, Json], raw: bytes, where: str, tools: Sequence[ToolSpec]) -> ToolCall:
     """Its id is `call_id`: results that name the item's own `id` are refused."""
     name = calls.call_name(item.get("name"), where)
     arguments, invalid = calls.arguments(item.get("arguments"))
@@ -227,7 +228,7 @@ def _tool_call(item: dict[str, Json], raw: str, where: str, tools: Sequence[Tool
         arguments=arguments,
         model_name=name,
         arguments_invalid=invalid,
-        raw=to_bytes(raw),
+        raw=raw,
     )
 
 

@@ -62,7 +62,7 @@ class Halting:
         if not found:
             raise Unreadable("an empty body")
         text = object_text([('"turns"', array_text(found))])
-        return Body(text, json.loads(text))
+        return Body(text.encode(), json.loads(text))
 
     def error_in(self, body: Body) -> Json:
         return next((turn for turn in body.value["turns"] if "error" in turn), None)
@@ -70,7 +70,7 @@ class Halting:
     def decode(self, body: Body, connection: Connection, tools: Sequence[ToolSpec], origin: str) -> ModelResponse:
         turns = body.value["turns"]
         parts: list[Part] = [TextPart("".join(turn["said"] for turn in turns))]
-        parts.append(NativePart(self.NATIVE, body.text.encode(), origin))
+        parts.append(NativePart(self.NATIVE, body.raw, origin))
         parts += [ToolCallPart(ToolCall(turn["call"], "a", {}, "a")) for turn in turns if "call" in turn]
         finish = Finish.PAUSE if turns[-1].get("pause") else Finish.STOP
         return ModelResponse(Message(Role.ASSISTANT, tuple(parts)), finish=finish)
