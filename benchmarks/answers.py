@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from treadle.graph.jsontext import Json
 
-_SENTENCE = "The lamp burned low — “who’s there?” — and nobody in the house spoke of the letter. "
+_SENTENCE = "The lamp burned low — “who is there?” — and nobody in the house spoke of the letter. "
 
 
 @dataclass(frozen=True, slots=True)

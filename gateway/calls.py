@@ -6,7 +6,7 @@ Ids are required, names are canonicalised, arguments are never guessed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeGuard
 
 from ..graph.errors import ModelFailed
@@ -50,9 +50,9 @@ def result_of(message: Message) -> ToolResult:
     return results[0]
 
 
-def canonical_name(raw: str, tools: Iterable[ToolSpec]) -> str:
-    """The tool's own name where the alias or the name is known (exactly), else `raw`."""
-    return next((tool.name for tool in tools if raw in (tool.model_name, tool.name)), raw)
+def canonical_names(tools: Sequence[ToolSpec]) -> dict[str, str]:
+    """Each tool's own name by its name and by its alias; of two that share one, the first."""
+    return {name: tool.name for tool in reversed(tools) for name in (tool.name, tool.model_name)}
 
 
 def wire_name(name: str) -> str:

@@ -9,6 +9,9 @@ from ..graph.errors import ModelFailed
 from ..graph.messages import Role
 from .claude_blocks import IMAGE, PLACEHOLDER
 from .outgoing import Fragment
+from .wire import spliced
+
+_OPENED = {role: b'{"role":"%b","content":' % role.value.encode() for role in (Role.USER, Role.ASSISTANT)}
 
 Place = tuple[int, int]
 """A block: the number of its turn, and its number in it."""
@@ -24,14 +27,10 @@ class Turn:
     """How many tool results stand before everything else."""
 
     def pieces(self) -> list[bytes]:
-        opened = b'{"role":"%b","content":' % self.role.value.encode()
+        opened = _OPENED[self.role]
         if self.native:
             return [opened, *self.blocks, b"}"]
-        pieces = [opened, b"["]
-        for block in self.blocks:
-            pieces += (block, b",")
-        pieces[-1] = b"]}"
-        return pieces
+        return spliced(opened + b"[", self.blocks, b"]}")
 
 
 def leading_system(fragments: Sequence[Fragment]) -> int:
@@ -128,6 +127,7 @@ class _Joined:
     def _user(self) -> Turn:
         if not self._turns or self._turns[-1].role is not Role.USER:
             self._turns.append(Turn(Role.USER))
-        self._turns[-1].blocks += self._images
-        self._images.clear()
+        if self._images:
+            self._turns[-1].blocks += self._images
+            self._images.clear()
         return self._turns[-1]

@@ -38,6 +38,8 @@ _TEXT = b'{"text":"', b'"}'
 _BLANK = b'{"role":"user","parts":[{"text":""}]}'
 _USER, _MODEL, _END = b'{"role":"user","parts":[', b'{"role":"model","parts":[', b"]}"
 
+_RESULT = b'%b{"functionResponse":{%b"name":%b,"response":'
+
 _UNSIGNED = b',"thoughtSignature":"skip_thought_signature_validator"'
 """What Gemini 3 takes in place of a signature, on a call that is not its own."""
 
@@ -118,22 +120,20 @@ def _content(head: bytes, parts: list[bytes]) -> Iterator[bytes]:
     yield _END
 
 
-def _results(held: list[Fragment], asked: Fragment | None) -> Iterator[bytes]:
+def _results(held: list[Fragment], asked: Fragment | None) -> list[bytes]:
     """One content with every result, in the order of the calls; an id is repeated where the model itself gave one."""
     names = {} if asked is None else dict(zip(asked.calls, asked.items[1:], strict=True))
     order = {call: place for place, call in enumerate(names)}
     echoed: frozenset[str] = frozenset() if asked is None else asked.echoed
-    yield from (b",", _USER)
+    pieces = [b",", _USER]
     for place, fragment in enumerate(sorted(held, key=lambda one: order.get(one.answers or "", 0))):
         call = fragment.answers or ""
         own_id, alias, response = fragment.items
-        yield b',{"functionResponse":{' if place else b'{"functionResponse":{'
-        if call in echoed:
-            yield own_id
-        yield b'"name":%b,"response":' % names.get(call, alias)
-        yield response
-        yield b"}}"
-    yield _END
+        given = own_id if call in echoed else b""
+        pieces.append(_RESULT % (b"," if place else b"", given, names.get(call, alias)))
+        pieces += (response, b"}}")
+    pieces.append(_END)
+    return pieces
 
 
 def _assistant(message: Message, provider: str, connection: Connection) -> Fragment:

@@ -58,7 +58,7 @@ def _named_results(fragments: Iterable[Fragment]) -> Iterator[Fragment]:
     for held in fragments:
         if held.role is Role.TOOL:
             before, alias, behind = held.items
-            yield replace(held, items=(before, names.get(held.answers or "", alias), behind))
+            yield Fragment(held.role, (before, names.get(held.answers or "", alias), behind), answers=held.answers)
             continue
         at = len(held.items) - len(held.calls)
         names = dict(zip(held.calls, held.items[at:], strict=True))

@@ -11,7 +11,8 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -133,6 +134,25 @@ def slice_of(data: bytes, key: str) -> bytes | None:
     return None if raw is None else bytes(raw)
 
 
+def slice_at(data: bytes, *path: str | int) -> bytes | None:
+    """The value that the keys and places lead to, exactly as written, in one pass; None where a key is missing.
+
+    Raises ValueError where another kind of value stands on the way, or too few elements.
+    """
+    try:
+        return _followed(_decoder(path).decode(data), path)
+    except (*_REFUSED, IndexError):
+        return _slice_step_by_step(data, path)
+
+
+def slices_at(data: bytes, key: str) -> list[bytes]:
+    """The elements of the array that one member is, in one pass; none where the key is missing. Raises ValueError."""
+    try:
+        return list(map(bytes, getattr(_lists(key).decode(data), _FIELD) or ()))
+    except _REFUSED:
+        return slices(slice_of(data, key) or b"[]")
+
+
 def elements(text: str) -> list[str]:
     """`slices` of text."""
     return list(map(to_text, slices(to_bytes(text))))
@@ -164,12 +184,12 @@ def array_bytes(fragments: Iterable[bytes]) -> bytes:
 
 def spliced(head: bytes, items: Iterable[bytes], tail: bytes) -> list[bytes]:
     """`head`, the items with commas between them, `tail`: pieces to be joined once, however long the items are."""
-    pieces = [head]
-    for item in items:
-        pieces += (item, b",")
-    if len(pieces) > 1:
-        pieces.pop()
-    pieces.append(tail)
+    held = list(items)
+    if not held:
+        return [head, tail]
+    pieces = [b","] * (2 * len(held) + 1)
+    pieces[1::2] = held
+    pieces[0], pieces[-1] = head, tail
     return pieces
 
 
@@ -187,10 +207,53 @@ def _refuse_constant(name: str) -> Json:
 
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_FIELD = "value"
 _REFUSED = (msgspec.DecodeError, UnicodeEncodeError, RecursionError)
 
 # Numbers stay text: their size can't fail, and only the place where they end is wanted.
 _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+
+
+@lru_cache(maxsize=32)
+def _decoder(path: tuple[str | int, ...]) -> msgspec.json.Decoder[Any]:
+    wanted: Any = msgspec.Raw
+    for step in reversed(path):
+        wanted = list[wanted] if isinstance(step, int) else _holding(step, wanted)
+    return msgspec.json.Decoder(wanted)
+
+
+@lru_cache(maxsize=32)
+def _lists(key: str) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(_holding(key, list[msgspec.Raw]))
+
+
+def _holding(key: str, wanted: Any) -> type[msgspec.Struct]:
+    """An object of which one member is wanted."""
+    return msgspec.defstruct("Holding", [(_FIELD, wanted, None)], rename={_FIELD: key})
+
+
+def _followed(value: Any, path: tuple[str | int, ...]) -> bytes | None:
+    for step in path:
+        if value is None:
+            return None
+        value = value[step] if isinstance(step, int) else getattr(value, _FIELD)
+    return None if value is None else bytes(value)
+
+
+def _slice_step_by_step(data: bytes, path: tuple[str | int, ...]) -> bytes | None:
+    found: bytes | None = data
+    for step in path:
+        if found is None:
+            return None
+        found = slice_of(found, step) if isinstance(step, str) else _element(found, step)
+    return found
+
+
+def _element(data: bytes, place: int) -> bytes:
+    try:
+        return slices(data)[place]
+    except IndexError:
+        raise ValueError(f"an array of more than {place} elements was due") from None
 
 
 def _scanned_elements(text: str) -> list[str]:

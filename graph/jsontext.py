@@ -32,13 +32,18 @@ def is_list(value: Json) -> TypeGuard[list[Json]]:
 
 def loads(data: bytes | str) -> Json:
     """The value of a JSON text; raises ValueError (NaN, Infinity and floats past the range of a double are refused)."""
-    try:
-        return _DECODER.decode(data)
-    except _REFUSED:
-        pass  # a lone surrogate, perhaps: the standard library decides
+    if (
+        isinstance(data, bytes) or data.isascii()
+    ):  # other text would be encoded first, which takes longer than reading it
+        try:
+            return _DECODER.decode(data)
+        except _REFUSED:
+            pass  # a lone surrogate, perhaps: the standard library decides
     text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass")
+    if text.startswith("\ufeff"):
+        raise ValueError("a byte order mark is not JSON")
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        return _SLOW_DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("the JSON is nested too deeply") from error
 
@@ -88,3 +93,6 @@ def _finite(number: str) -> float:
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
+
+
+_SLOW_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)

@@ -97,8 +97,10 @@ def encode(outgoing: Outgoing) -> list[bytes]:
         pairs += [(b"tools", tools_json(outgoing.tools)), (b"tool_choice", choice)]
     pieces = [b"{", *(b'"%b":%b,' % pair for pair in pairs), b'"messages":[']
     for turn in said:
-        pieces += (*turn.pieces(), b",")
-    return [*pieces[:-1], b"]}"]
+        pieces += turn.pieces()
+        pieces.append(b",")
+    pieces[-1] = b"]}"
+    return pieces
 
 
 def read(data: bytes) -> Body:
@@ -159,7 +161,7 @@ def _tool_calls(content: _Content, tools: Sequence[ToolSpec]) -> list[ToolCall]:
         return []
     pairs = zip(content.blocks, slices(content.raw), strict=True)
     uses = [(block, raw) for block, raw in pairs if block.get("type") == "tool_use"]
-    names = {name: tool.name for tool in reversed(tools) for name in (tool.name, tool.model_name)}
+    names = calls.canonical_names(tools)
     found = [_tool_call(block, raw, f"tool_use block {place}", names) for place, (block, raw) in enumerate(uses, 1)]
     calls.check_unique(found)
     return found

@@ -35,7 +35,7 @@ from ..gemini_settings import (
 from ..outgoing import Fragment, Outgoing
 from ..schema import GEMINI, check_aliases, tool_parameters
 from ..settings import setting_pairs, wire_tool_choice, with_overrides
-from ..wire import Body, slice_of, slices
+from ..wire import Body, slice_at, slices_at
 
 NAME = "gemini"
 NATIVE = NAME
@@ -97,10 +97,10 @@ def error_in(body: Body) -> Json:
 
 
 def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin: str) -> ModelResponse:
-    candidate, raw = _candidate(body)
+    candidate = _candidate(body)
     word = _string(candidate.get("finishReason"))
     _check_finish(word, candidate, connection)
-    answer = _answer(candidate, raw, word)
+    answer = _answer(candidate, body.raw, word)
     tool_calls = _tool_calls(answer, tools, positional=gives_positional_ids(connection))
     text, thoughts = _texts(answer.parts)
     finish = _finish(word, tool_calls, empty=not text.strip())
@@ -139,8 +139,8 @@ def _declared(tools: Sequence[ToolSpec]) -> list[Json]:
     return declared
 
 
-def _candidate(body: Body) -> tuple[dict[str, Json], bytes]:
-    """The first candidate and its exact slice; raises ModelFailed, for a blocked prompt too."""
+def _candidate(body: Body) -> dict[str, Json]:
+    """The first candidate; raises ModelFailed, for a blocked prompt too."""
     candidates = body.value.get("candidates")
     if not candidates:
         feedback = body.value.get("promptFeedback")
@@ -150,7 +150,7 @@ def _candidate(body: Body) -> tuple[dict[str, Json], bytes]:
         raise errors.malformed("no candidates")
     if not is_list(candidates) or not is_object(candidates[0]):
         raise errors.malformed("candidates that are no list of objects")
-    return candidates[0], slices(slice_of(body.raw, "candidates") or b"")[0]
+    return candidates[0]
 
 
 def _check_finish(word: str | None, candidate: dict[str, Json], connection: Connection) -> None:
@@ -181,13 +181,13 @@ def _answer(candidate: dict[str, Json], raw: bytes, word: str | None) -> _Answer
         return _Answer([], [], None)
     if not is_object(content):
         raise errors.malformed("a candidate that holds no content")
-    held = slice_of(raw, "content") or b""
+    held = slice_at(raw, "candidates", 0, "content") or b""
     parts = content.get("parts")
     if parts is None:
         return _Answer([], [], held)
     if not is_list(parts) or not all(map(is_object, parts)):
         raise errors.malformed("a content whose parts are no list of objects")
-    return _Answer(parts, slices(slice_of(held, "parts") or b""), held)
+    return _Answer(parts, slices_at(held, "parts"), held)
 
 
 def _texts(parts: Sequence[dict[str, Json]]) -> tuple[str, str]:
@@ -206,17 +206,16 @@ def _texts(parts: Sequence[dict[str, Json]]) -> tuple[str, str]:
 
 
 def _tool_calls(answer: _Answer, tools: Sequence[ToolSpec], *, positional: bool) -> list[ToolCall]:
+    names = calls.canonical_names(tools)
     found: list[ToolCall] = []
     for part, raw in zip(answer.parts, answer.slices, strict=True):
         if part.get("functionCall") is not None:
-            found.append(_tool_call(part, raw, len(found) + 1, tools, positional=positional))
+            found.append(_tool_call(part, raw, len(found) + 1, names, positional=positional))
     calls.check_unique(found)
     return found
 
 
-def _tool_call(
-    part: dict[str, Json], raw: bytes, place: int, tools: Sequence[ToolSpec], *, positional: bool
-) -> ToolCall:
+def _tool_call(part: dict[str, Json], raw: bytes, place: int, names: dict[str, str], *, positional: bool) -> ToolCall:
     where = f"tool call {place}"
     function = part["functionCall"]
     if not is_object(function):
@@ -225,7 +224,7 @@ def _tool_call(
     arguments, invalid = calls.arguments(function.get("args"))
     return ToolCall(
         id=_call_id(function, place, where, positional=positional),
-        name=calls.canonical_name(name, tools),
+        name=names.get(name, name),
         arguments=arguments,
         model_name=name,
         arguments_invalid=invalid,

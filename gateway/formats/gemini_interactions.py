@@ -257,20 +257,21 @@ def _thoughts(blocks: Sequence[dict[str, Json]]) -> Iterator[str]:
 def _tool_calls(blocks: Sequence[dict[str, Json]], raw: bytes, tools: Sequence[ToolSpec]) -> list[ToolCall]:
     asked = [place for place, block in enumerate(blocks) if block["type"] == "function_call"]
     written = slices(raw) if asked else []
+    names = calls.canonical_names(tools)
     found = [
-        _tool_call(blocks[place], written[place], f"tool call {number}", tools)
+        _tool_call(blocks[place], written[place], f"tool call {number}", names)
         for number, place in enumerate(asked, start=1)
     ]
     calls.check_unique(found)
     return found
 
 
-def _tool_call(block: dict[str, Json], raw: bytes, where: str, tools: Sequence[ToolSpec]) -> ToolCall:
+def _tool_call(block: dict[str, Json], raw: bytes, where: str, names: dict[str, str]) -> ToolCall:
     name = calls.call_name(block.get("name"), where)
     arguments, invalid = calls.arguments(block.get("arguments"))
     return ToolCall(
         id=calls.call_id(block.get("id"), where),
-        name=calls.canonical_name(name, tools),
+        name=names.get(name, name),
         arguments=arguments,
         model_name=name,
         arguments_invalid=invalid,

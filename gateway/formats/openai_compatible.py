@@ -29,7 +29,7 @@ from ..outgoing import Fragment, Outgoing
 from ..schema import SchemaRules, render_tools
 from ..settings import chat_settings, setting_pairs, thinks, wire_tool_choice, with_overrides
 from ..sse import is_stream
-from ..wire import Body, array_bytes, object_bytes, slice_of, slices, spliced, to_bytes, to_text
+from ..wire import Body, array_bytes, object_bytes, slice_at, slices_at, spliced, to_bytes, to_text
 
 NAME = "openai_compatible"
 NATIVE = NAME
@@ -81,7 +81,7 @@ def encode(outgoing: Outgoing) -> list[bytes]:
             choice = "auto"  # such hosts answer 400 to a forced choice while they think
         after = [(b"tools", dumps(render_tools(tools, rules))), (b"tool_choice", dumps(choice))]
     head = object_bytes(pairs).removesuffix(b"}") + b',"messages":['
-    items = (item for fragment in outgoing.fragments for item in fragment.items)
+    items = [item for fragment in outgoing.fragments for item in fragment.items]
     return spliced(head, items, b"]," + object_bytes(after).removeprefix(b"{") if after else b"]}")
 
 
@@ -199,8 +199,7 @@ def _message(body: Body) -> tuple[dict[str, Json], bytes]:
     choice = choices[0]
     if not is_object(choice) or not is_object(choice.get("message")):
         raise errors.malformed("a choice that holds no message")
-    raw_choice = slices(slice_of(body.raw, "choices") or b"")[0]
-    raw = slice_of(raw_choice, "message")
+    raw = slice_at(body.raw, "choices", 0, "message")
     if raw is None:
         raise errors.malformed("a choice that holds no message")
     return choice, raw
@@ -228,16 +227,17 @@ def _tool_calls(message: dict[str, Json], raw: bytes, tools: Sequence[ToolSpec])
         return []
     if not is_list(given):
         raise calls.CallInvalid("tool_calls is not a list")
-    written = slices(slice_of(raw, "tool_calls") or b"[]")
+    written = slices_at(raw, "tool_calls")
+    names = calls.canonical_names(tools)
     found = [
-        _tool_call(value, call, f"tool call {place}", tools)
+        _tool_call(value, call, f"tool call {place}", names)
         for place, (value, call) in enumerate(zip(given, written, strict=True), start=1)
     ]
     calls.check_unique(found)
     return found
 
 
-def _tool_call(value: Json, raw: bytes, where: str, tools: Sequence[ToolSpec]) -> ToolCall:
+def _tool_call(value: Json, raw: bytes, where: str, names: dict[str, str]) -> ToolCall:
     if not is_object(value):
         raise calls.CallInvalid(f"{where} is not an object")
     if value.get("type") not in (None, "", "function"):
@@ -249,7 +249,7 @@ def _tool_call(value: Json, raw: bytes, where: str, tools: Sequence[ToolSpec]) -
     arguments, invalid = calls.arguments(function.get("arguments"))
     return ToolCall(
         id=calls.call_id(value.get("id"), where),
-        name=calls.canonical_name(name, tools),
+        name=names.get(name, name),
         arguments=arguments,
         model_name=name,
         arguments_invalid=invalid,

@@ -74,7 +74,7 @@ def encode(outgoing: Outgoing) -> list[bytes]:
         choice = responses_tool_choice(outgoing.tool_choice, tools)
         after = [(b"tools", dumps(responses_tools(tools))), (b"tool_choice", dumps(choice))]
     head = object_bytes(pairs).removesuffix(b"}") + b',"input":['
-    items = (item for fragment in sent for item in fragment.items)
+    items = [item for fragment in sent for item in fragment.items]
     return spliced(head, items, b"]," + object_bytes(after).removeprefix(b"{") if after else b"]}")
 
 
@@ -207,24 +207,25 @@ def _output_items(body: Body) -> tuple[list[dict[str, Json]], bytes]:
 def _tool_calls(
     output: Sequence[dict[str, Json]], written: Sequence[bytes], tools: Sequence[ToolSpec]
 ) -> list[ToolCall]:
+    names = calls.canonical_names(tools)
     found: list[ToolCall] = []
     for place, (item, raw) in enumerate(zip(output, written, strict=True), start=1):
         kind, where = item.get("type"), f"output item {place}"
         if kind in _ASKS_FOR_MORE:
             raise ModelFailed(f"{where} is of a type that can't be run: {kind}", code="model.unsupported_tool_call")
         if kind == "function_call":
-            found.append(_tool_call(item, raw, where, tools))
+            found.append(_tool_call(item, raw, where, names))
     calls.check_unique(found)
     return found
 
 
-def _tool_call(item: dict[str, Json], raw: bytes, where: str, tools: Sequence[ToolSpec]) -> ToolCall:
+def _tool_call(item: dict[str, Json], raw: bytes, where: str, names: dict[str, str]) -> ToolCall:
     """Its id is `call_id`: results that name the item's own `id` are refused."""
     name = calls.call_name(item.get("name"), where)
     arguments, invalid = calls.arguments(item.get("arguments"))
     return ToolCall(
         id=calls.call_id(item.get("call_id"), f"{where}, its call_id"),
-        name=calls.canonical_name(name, tools),
+        name=names.get(name, name),
         arguments=arguments,
         model_name=name,
         arguments_invalid=invalid,
