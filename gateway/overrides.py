@@ -44,6 +44,20 @@ def check_body_keys(keys: Iterable[str]) -> None:
             raise InvalidInput(f"custom body keys must not touch {key!r}: the run owns it")
 
 
+def check_post_processing(given: Json) -> None:
+    """Each message is sent as it stands: modes that drop tool turns are refused, those that keep them merge nothing.
+
+    Raises InvalidInput.
+    """
+    if given is None or given == "":
+        return
+    if not isinstance(given, str) or not (given == "none" or given.endswith("_tools")):
+        raise InvalidInput(
+            "custom_prompt_post_processing must be none or a mode that keeps tool turns (its name ends in _tools): "
+            "other modes merge or drop the messages that a tool's result answers"
+        )
+
+
 def _pairs(given: Json, what: str, *, parse: bool) -> list[tuple[str, Json]]:
     value = _parsed(given, what)
     if isinstance(value, str):

@@ -13,7 +13,7 @@ from .connection import Connection, Switches
 from .dialects import KEY, dialect_of, switches_of
 from .endpoints import Address, address_of, format_of_source, source_of
 from .fields import text
-from .overrides import check_body_keys, header_lines, key_list, key_values
+from .overrides import check_body_keys, check_post_processing, header_lines, key_list, key_values
 from .secret import Secret
 from .vertex import SERVICE_ACCOUNT, Vertex, service_account, vertex_settings
 
@@ -31,6 +31,7 @@ def connection_from_payload(payload: dict[str, Json], secrets: SecretStore) -> C
     include = tuple(key_values(payload.get("custom_include_body"), "custom_include_body").items())
     exclude = tuple(key_list(payload.get("custom_exclude_body"), "custom_exclude_body"))
     check_body_keys([key for key, _ in include] + list(exclude))
+    check_post_processing(payload.get("custom_prompt_post_processing"))
     dialect, switches = dialect_of(source, address.base_url, payload.get(KEY)), switches_of(payload.get(KEY))
     _check_socket(address, switches)
     model, headers = _model(payload), _headers(payload.get("custom_include_headers"))

@@ -11,6 +11,7 @@ from treadle.graph.errors import InvalidInput, NotFound, TreadleError
 from treadle.graph.text import sha256_text
 from treadle.testkit.replies import call, calls
 
+from ..gateway.traps import trap
 from ..scenarios import words
 from ..scenarios.hosts import never
 from ..scenarios.stage import RUN, Stage
@@ -104,6 +105,7 @@ async def test_a_file_that_can_not_be_read_is_refused(
     assert refusal == (kind, code)
 
 
+@trap(28)
 async def test_a_model_turn_is_told_without_arguments_or_native_blocks(stage: Stage) -> None:
     await stage.play(SAID, words.COMMIT_AND_FINISH)
     async with stage.show() as show:

@@ -11,6 +11,7 @@ from treadle.graph.identity import CallId
 from treadle.graph.jsontext import Json
 from treadle.graph.messages import ToolCall
 
+from .traps import trap
 from .words import TOOLS
 
 
@@ -53,11 +54,13 @@ def test_every_name_has_a_form_that_servers_take(name: str) -> None:
     assert wire_name(fit) == fit
 
 
+@trap(23)
 @pytest.mark.parametrize("text", ["", "  ", "\n", None, "null", " null "])
 def test_no_arguments_are_an_empty_object(text: Json) -> None:
     assert arguments(text) == ({}, False)
 
 
+@trap(22, 24)
 @pytest.mark.parametrize("text", ['{"path": "a', "[1]", '"x"', "7", '{"a":1}{"a":1}', '{"a":NaN}', "[" * 100_000])
 def test_text_that_holds_no_object_is_kept_raw_and_marked(text: str) -> None:
     assert arguments(text) == (text, True)
@@ -68,6 +71,7 @@ def test_an_object_that_came_bare_is_taken_and_a_list_is_marked() -> None:
     assert arguments([1]) == ([1], True)
 
 
+@trap(61)
 def test_large_integers_and_surrogates_in_arguments_survive() -> None:
     value, invalid = arguments('{"n": 18446744073709551616, "s": "\\ud83d", "e": "\\ud83d\\ude00"}')
 

@@ -11,6 +11,7 @@ from treadle.graph.errors import ModelFailed
 from treadle.graph.jsontext import Json, dumps
 from treadle.graph.ports import WireReply
 
+from .traps import trap
 from .words import KEY, connection
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
@@ -31,6 +32,7 @@ def said(code: str | None = None, kind: str | None = None, message: str = "no") 
     return {"error": {"message": message, "type": kind, "code": code}}
 
 
+@trap(20)
 @pytest.mark.parametrize("status", [408, 409, 425, 500, 502, 503, 504, 520, 524, 529, 599])
 def test_a_status_that_may_pass_is_worth_another_try(status: int) -> None:
     failed = failure(status)
@@ -56,6 +58,7 @@ def test_429_is_a_rate_limit_whatever_it_calls_itself(document: Json) -> None:
     assert (failed.error_code, failed.retryable) == ("model.provider_rate_limited", True)
 
 
+@trap(53, 54)
 @pytest.mark.parametrize(
     "document",
     [
@@ -101,6 +104,7 @@ def test_the_server_may_say_whether_to_ask_again(status: int, wish: str, retryab
     assert failure(status, b"", {"x-should-retry": wish}).retryable is retryable
 
 
+@trap(51)
 @pytest.mark.parametrize(
     ("code", "error_code", "retryable"),
     [
@@ -125,6 +129,7 @@ def test_a_content_filter_says_so_and_offers_the_person_another_try() -> None:
     assert (failed.details["kind"], failed.details["userRetryable"]) == ("content_filter", True)
 
 
+@trap(55)
 @pytest.mark.parametrize(
     ("headers", "milliseconds"),
     [
@@ -149,6 +154,7 @@ def test_retry_after_is_read_from_each_of_its_spellings(headers: dict[str, str],
     assert failed.details.get("retryAfterMs") == milliseconds
 
 
+@trap(54)
 @pytest.mark.parametrize(
     ("delay", "milliseconds"), [("45.837906927s", 45_838), ("3s", 3000), ("-1s", None), ("3", None)]
 )
@@ -187,6 +193,7 @@ def test_plain_text_is_told_by_its_first_line() -> None:
     assert failure(503, b"upstream connect error\nstack\n").message.endswith(": upstream connect error")
 
 
+@trap(49, 56)
 def test_a_key_that_the_server_echoes_is_told_nowhere() -> None:
     echo = f"Incorrect API key provided: {KEY}. See https://h.test/?k={KEY}"
     failed = failure(401, said(f"code {KEY}", message=echo))
@@ -196,6 +203,7 @@ def test_a_key_that_the_server_echoes_is_told_nowhere() -> None:
         assert KEY not in f"{error} {error.details} {error.technical_message}"
 
 
+@trap(56)
 def test_a_long_message_and_a_long_preview_are_cut() -> None:
     failed = failure(400, said(message="é" * 5000))
     broken = errors.unreadable(WireReply(200, {}, b"x" * 5000), "text that is not JSON", scrub=str)
@@ -211,6 +219,7 @@ def test_a_key_on_the_edge_of_the_preview_does_not_show_a_half() -> None:
     assert "sk-" not in preview
 
 
+@trap(51, 56)
 def test_an_unreadable_success_is_worth_another_try_and_a_malformed_one_is_not() -> None:
     broken = errors.unreadable(WireReply(200, {}, b""), "an empty body", scrub=str)
     malformed = errors.malformed("no choices")

@@ -21,6 +21,7 @@ from treadle.testkit.replies import Call, Reply, calls, error, text
 from treadle.testkit.simulators.chat_completions import ChatCompletionsServer
 from treadle.testkit.simulators.chat_rules import Rules
 
+from .traps import trap
 from .words import KEY, TOOLS, MemorySecrets, payload
 
 STATE = {"sessionId": "run-1"}
@@ -59,6 +60,7 @@ async def two_rounds(gateway: ModelGateway, server: ChatCompletionsServer, **cha
     return messages
 
 
+@trap(29, 61)
 async def test_a_whole_round_goes_over_the_wire_and_the_turn_comes_back_verbatim(gateway: ModelGateway) -> None:
     native = (
         '{ "role":"assistant", "zz":1.10,"content":"", "reasoning_content":"\\nStep 1. \\ud83d\\n", '
@@ -182,6 +184,7 @@ def server_url(server: ChatCompletionsServer) -> str:
     return "http://" + server.requests[0].headers["host"] + "/v1"
 
 
+@trap(25, 26)
 @pytest.mark.parametrize("host", ["groq", "deepseek"])
 async def test_hosts_that_refuse_or_require_reasoning_are_pleased(gateway: ModelGateway, host: str) -> None:
     rules = Rules(reasoning="refused" if host == "groq" else "required")
@@ -195,6 +198,7 @@ async def test_hosts_that_refuse_or_require_reasoning_are_pleased(gateway: Model
     assert (server.refusals, len(server.requests)) == ([], 2)
 
 
+@trap(30)
 async def test_a_host_that_refuses_null_content_is_pleased(gateway: ModelGateway) -> None:
     steps = [calls(Call("workspace_list_files", {})), text("ok")]
     async with ChatCompletionsServer(steps, rules=Rules(null_content=False)) as server:
@@ -203,6 +207,7 @@ async def test_a_host_that_refuses_null_content_is_pleased(gateway: ModelGateway
     assert server.refusals == []
 
 
+@trap(20, 51, 53, 56)
 @pytest.mark.parametrize(
     ("reply", "code", "retryable", "wait"),
     [
@@ -228,6 +233,7 @@ async def test_each_failure_has_its_code_and_its_prospects(
     assert (failed.value.error_code, failed.value.retryable, failed.value.retry_after_ms) == (code, retryable, wait)
 
 
+@trap(63)
 async def test_after_a_failure_the_identical_request_is_sent_again(gateway: ModelGateway) -> None:
     async with ChatCompletionsServer([error(503, "busy", type="server_error"), text("ok")]) as server:
         here = at(gateway, server)
@@ -239,6 +245,7 @@ async def test_after_a_failure_the_identical_request_is_sent_again(gateway: Mode
     assert server.requests[0].body == server.requests[1].body
 
 
+@trap(49)
 async def test_the_key_is_sent_and_told_nowhere(gateway: ModelGateway) -> None:
     def echo(status: int) -> Reply:
         return error(status, f"Incorrect API key provided: {KEY}")

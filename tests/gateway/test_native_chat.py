@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from treadle.gateway.connection import Dialect
 from treadle.gateway.native_chat import body_without_reasoning, rebuilt, refuses_reasoning, replayed
 
+from .traps import trap
 from .words import json_texts
 
 PLAIN = Dialect()
@@ -70,6 +71,7 @@ def attempt(way: Callable[[str, Dialect], str], message: str, dialect: Dialect) 
         return type(error).__name__
 
 
+@trap(23, 24)
 @pytest.mark.parametrize(
     ("arguments", "sent"),
     [
@@ -94,6 +96,7 @@ def test_arguments_that_hold_no_object_travel_inside_one_and_nothing_else_change
     assert list(call) == ["id", "type", "function"]
 
 
+@trap(61)
 def test_an_object_that_came_bare_keeps_its_spelling_as_text() -> None:
     back = replayed(turn('{"n": 1.10, "big": 18446744073709551616}'), PLAIN)
 
@@ -107,6 +110,7 @@ def test_arguments_that_are_missing_are_put_in() -> None:
     assert json.loads(replayed(message, PLAIN))["tool_calls"][0]["function"] == {"name": "a", "arguments": "{}"}
 
 
+@trap(29)
 def test_only_the_faulty_call_of_two_is_changed() -> None:
     clean = '{ "id":"a","type":"function","function":{"name":"x","arguments":"{ }"},"extra_content":{"g":{"s":"sig"}}}'
     faulty = '{"id":"b","type":"function","function":{"name":"x","arguments":"{"}}'
@@ -123,6 +127,7 @@ def test_a_name_that_servers_refuse_is_made_fit(name: str, sent: str) -> None:
     assert back["tool_calls"][0]["function"]["name"] == sent
 
 
+@trap(30)
 @pytest.mark.parametrize(
     ("message", "sent"),
     [
@@ -137,6 +142,7 @@ def test_role_and_content_are_always_there(message: str, sent: str) -> None:
     assert replayed(message, PLAIN) == sent
 
 
+@trap(30)
 @pytest.mark.parametrize(
     ("dialect", "content", "sent"),
     [
@@ -153,12 +159,14 @@ def test_empty_content_is_as_it_came_or_as_the_host_wants_it(dialect: Dialect, c
     assert replayed(message, dialect) == f'{{"role":"assistant","content":{sent}}}'
 
 
+@trap(26)
 def test_a_strict_host_gets_no_reasoning_back() -> None:
     message = '{"role":"assistant","content":"a","reasoning":"r","reasoning_content":"c","reasoning_details":[],"zz":1}'
 
     assert replayed(message, Dialect(echo_reasoning="none")) == '{"role":"assistant","content":"a","zz":1}'
 
 
+@trap(25)
 @pytest.mark.parametrize(
     ("reasoning", "sent"), [("", '""'), (',"reasoning_content":null', '""'), (',"reasoning_content":"r"', '"r"')]
 )

@@ -8,6 +8,7 @@ from treadle.gateway.sources import connection_from_payload
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
 
+from .traps import trap
 from .words import MemorySecrets, connect, payload
 
 KEYS = MemorySecrets({f"api_key_{source}": "k-" + source for source in ("openai", "groq", "claude", "vertexai")})
@@ -139,6 +140,7 @@ def test_headers_that_can_not_be_sent_are_refused(headers: Json) -> None:
         connect(custom_include_headers=headers)
 
 
+@trap(68)
 @pytest.mark.parametrize("key", ["messages", "tools", "tool_choice", "stream", "Input", "_x", "previous_response_id"])
 def test_what_the_run_owns_can_not_be_overridden(key: str) -> None:
     with pytest.raises(InvalidInput, match=key):
@@ -147,6 +149,7 @@ def test_what_the_run_owns_can_not_be_overridden(key: str) -> None:
         connect(custom_exclude_body=f"- {key}")
 
 
+@trap(25, 26)
 @pytest.mark.parametrize(
     ("address", "echo"),
     [

@@ -35,6 +35,7 @@ from treadle.graph.messages import (
 )
 from treadle.testkit.replies import Call, calls, text
 
+from ..traps import trap
 from ..words import KEY, LIST, READ, TOOLS, connection, json_texts
 
 HERE = connection()
@@ -73,6 +74,7 @@ def parts(response: ModelResponse) -> list[type[Part]]:
     return [type(part) for part in response.message.parts]
 
 
+@trap(28, 29)
 @given(extra=json_texts())
 def test_whatever_a_server_adds_survives_the_way_back_byte_for_byte(extra: str) -> None:
     message = f'{{ "role":"assistant","zz" : {extra},"content":"hi", "reasoning_details":[{extra}] }}'
@@ -98,6 +100,7 @@ def test_an_answer_is_decoded_in_the_order_text_reasoning_native_calls() -> None
     assert response.usage == {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14}
 
 
+@trap(27, 28)
 @pytest.mark.parametrize(
     ("message", "source", "said"),
     [
@@ -137,6 +140,7 @@ def test_the_finish_of_a_plain_answer(word: str, finish: Finish) -> None:
     assert decoded(completion('{"role":"assistant","content":"x"}', word)).finish is finish
 
 
+@trap(21)
 @pytest.mark.parametrize("word", ["stop", "tool_calls", "function_call", "", "whatever"])
 def test_calls_are_honoured_whatever_the_finish_is_called(word: str) -> None:
     response = decoded(calls(Call("workspace_list_files", {}), finish_reason=word).body)
@@ -145,6 +149,7 @@ def test_calls_are_honoured_whatever_the_finish_is_called(word: str) -> None:
     assert response.finish is Finish.TOOL_CALLS
 
 
+@trap(22)
 def test_a_cut_off_answer_says_length_and_keeps_its_calls_for_the_run_to_refuse() -> None:
     response = decoded(calls(Call("workspace_read_file", '{"path": "a', "c1"), finish_reason="length").body)
 
@@ -200,6 +205,7 @@ def test_no_calls_are_a_plain_answer(tool_calls: str) -> None:
     assert decoded(completion(f'{{"content":"x","tool_calls":{tool_calls}}}')).tool_calls == ()
 
 
+@trap(51)
 @pytest.mark.parametrize(
     "reply",
     [
@@ -214,10 +220,12 @@ def test_json_that_is_no_answer_is_malformed_and_final(reply: str) -> None:
     assert (refused.value.error_code, refused.value.retryable) == ("model.upstream_invalid_response", False)
 
 
+@trap(62)
 def test_a_missing_response_id_stays_missing() -> None:
     assert decoded('{"choices":[{"message":{"role":"assistant","content":"x"}}]}').id is None
 
 
+@trap(51)
 @pytest.mark.parametrize(
     ("reply", "found"),
     [
@@ -254,6 +262,7 @@ def test_media_make_the_content_a_list() -> None:
     assert native.value in chat.encode_message(message, HERE).items[0]
 
 
+@trap(31)
 def test_a_tool_message_carries_the_envelope_and_the_alias() -> None:
     result = ToolResult(CallId("call_a"), "workspace.read_file", "héllo", {"n": 1}, resource_refs=("r",))
 
@@ -274,6 +283,7 @@ def test_a_tool_message_holds_exactly_one_result(count: int) -> None:
     assert refused.value.error_code == "agent.invalid_model_message"
 
 
+@trap(26, 30, 61)
 def test_a_turn_of_another_connection_is_sent_in_canonical_words_without_its_reasoning() -> None:
     reply = calls(Call("workspace.read_file", {"n": 2**64}, "call_a"), reasoning_content="r", zz="private")
     response = decoded(reply.body, connection(model="other"))
@@ -296,6 +306,7 @@ def test_a_turn_of_the_prompt_gets_no_reasoning() -> None:
     assert sent(message, connection(Dialect(echo_reasoning="all"))) == {"role": "assistant", "content": "hi"}
 
 
+@trap(24)
 def test_broken_arguments_of_another_connection_travel_inside_an_object() -> None:
     call = ToolCall(CallId("c"), "workspace.read_file", '{"path', "workspace_read_file", arguments_invalid=True)
     message = sent(Message(Role.ASSISTANT, (ToolCallPart(call),)))
@@ -312,6 +323,7 @@ def test_several_blocks_of_one_provider_in_a_message_are_refused() -> None:
     assert refused.value.error_code == "agent.invalid_model_message"
 
 
+@trap(31)
 def test_a_body_joins_the_fragments_and_names_the_tools_by_alias() -> None:
     value = body([b'{"role":"user","content":"hi"}'], temperature=0.5)
 
