@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,7 @@ def trap(*numbers: int) -> pytest.MarkDecorator:
     return pytest.mark.trap(*numbers)
 
 
+@cache
 def marked() -> dict[int, list[str]]:
     """The tests of each trap as pytest names them; raises ValueError for a mark that stands on no test."""
     found: dict[int, list[str]] = {}
