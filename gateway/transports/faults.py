@@ -11,11 +11,24 @@ from ...graph.errors import Details, ModelFailed
 ERROR_BODY_BYTES = 64 * 1024
 """Of a reply outside 200 to 299 no more is read."""
 
+MAX_REPLY_BYTES = 64 * 1024 * 1024
+"""Of an answer, unless another limit is set: what is longer is refused, and not read to its end."""
+
 
 def line_failed(network_code: str, what: str, endpoint: str, *, retryable: bool = True, **more: object) -> ModelFailed:
     """`what` continues "the model's server …"; `endpoint` has no query, `more` are further details."""
     details: Details = {"networkCode": network_code, "endpoint": endpoint, **more}
     return ModelFailed(f"the model's server {what} ({network_code})", retryable=retryable, details=details)
+
+
+def too_long(limit: int, endpoint: str, setting: str) -> ModelFailed:
+    """The answer is over the limit; the same request would bring it again. `setting` is the transport's own word."""
+    return ModelFailed(
+        f"the model's server sent an answer over the limit of {limit} bytes, so it was not read; ask for a shorter one, "
+        f"or raise the limit: reply_limit of the engine, {setting} of the transport",
+        code="model.upstream_invalid_response",
+        details={"endpoint": endpoint, "limitBytes": limit},
+    )
 
 
 def not_askable() -> ModelFailed:

@@ -11,7 +11,15 @@ import httpx
 
 from ...graph.ports import WireReply, WireRequest
 from ..connection import without_query
-from .faults import ERROR_BODY_BYTES, connect_fault, is_bad_certificate, line_failed, not_askable
+from .faults import (
+    ERROR_BODY_BYTES,
+    MAX_REPLY_BYTES,
+    connect_fault,
+    is_bad_certificate,
+    line_failed,
+    not_askable,
+    too_long,
+)  # fmt: skip
 
 _KEEPALIVE_SECONDS = 30.0
 
@@ -28,14 +36,23 @@ class Timeouts:
 
 
 class HttpTransport:
-    """A `ModelTransport` over httpx: connections are kept alive, the client is made when it is first needed."""
+    """A `ModelTransport` over httpx: connections are kept alive, the client is made when it is first needed.
+
+    `max_reply_bytes` bounds an answer as it is unpacked; a longer one is refused as soon as that is known.
+    """
 
     def __init__(
-        self, timeouts: Timeouts | None = None, *, proxy: str | None = None, verify: ssl.SSLContext | bool = True
+        self,
+        timeouts: Timeouts | None = None,
+        *,
+        proxy: str | None = None,
+        verify: ssl.SSLContext | bool = True,
+        max_reply_bytes: int = MAX_REPLY_BYTES,
     ) -> None:
         self._timeouts = timeouts or Timeouts()
         self._proxy = proxy
         self._verify = verify
+        self.max_reply_bytes = max_reply_bytes
         self._clients: dict[bool, httpx.AsyncClient] = {}
 
     async def send(self, request: WireRequest) -> WireReply:
@@ -63,12 +80,17 @@ class HttpTransport:
             request.method, request.url, headers=dict(request.headers), content=request.body
         )
         async with stream as response:
+            limit = self.max_reply_bytes
+            if response.is_success and int(response.headers.get("content-length", "0")) > limit:
+                raise too_long(limit, without_query(request.url), "max_reply_bytes")
             body = bytearray()
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if not response.is_success and len(body) >= ERROR_BODY_BYTES:
                     del body[ERROR_BODY_BYTES:]
                     break
+                if len(body) > limit:
+                    raise too_long(limit, without_query(request.url), "max_reply_bytes")
             headers = {name.lower(): value for name, value in response.headers.items()}
             return WireReply(response.status_code, headers, bytes(body))
 

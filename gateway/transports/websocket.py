@@ -16,7 +16,7 @@ import httpx
 
 from ...graph.errors import ModelFailed
 from ...graph.ports import Clock, Opened, WireRequest
-from .faults import line_failed, not_askable
+from .faults import MAX_REPLY_BYTES, line_failed, not_askable
 from .socket_times import SocketTimes
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Session:
 class WebSocketTransport:
     """`ModelSockets` over the `websockets` library, which is imported when the first socket is opened.
 
-    `max_size` bounds a received frame, in bytes. Beyond `max_sockets` the one unused longest is closed; one in a
+    `max_size` bounds what is received in one turn, all its frames together, in bytes. Beyond `max_sockets` the one unused longest is closed; one in a
     turn never is.
     """
 
@@ -62,7 +62,7 @@ class WebSocketTransport:
         *,
         proxy: str | None = None,
         verify: ssl.SSLContext | bool = True,
-        max_size: int = 64 * 1024 * 1024,
+        max_size: int = MAX_REPLY_BYTES,
         max_sockets: int = 64,
     ) -> None:
         self._clock = clock

@@ -25,7 +25,7 @@ from websockets.protocol import State
 from ...graph.errors import ModelFailed
 from ...graph.ports import UpgradeRefused, WireReply
 from ..connection import without_query
-from .faults import ERROR_BODY_BYTES, connect_fault, is_bad_certificate, line_failed, not_askable
+from .faults import ERROR_BODY_BYTES, connect_fault, is_bad_certificate, line_failed, not_askable, too_long
 from .socket_times import SocketTimes
 
 _TOO_BIG = 1009
@@ -49,12 +49,16 @@ class Line:
     async def exchange(self, message: bytes, is_last: Callable[[bytes], bool]) -> tuple[bytes, ...]:
         """Send the message, and return the frames up to the last; raises ModelFailed."""
         frames: list[bytes] = []
+        size = 0
         try:
             async with asyncio.timeout(self._times.write):
                 await self._connection.send(message, text=True)
             while not frames or not is_last(frames[-1]):
                 async with asyncio.timeout(self._times.idle):
                     frames.append(await self._connection.recv(decode=False))
+                size += len(frames[-1])
+                if size > self._max_size:
+                    raise self._too_long()
         except TimeoutError:
             raise line_failed("network.timeout", "did not answer in time", self._endpoint) from None
         except ConnectionClosed as closed:
@@ -72,13 +76,12 @@ class Line:
             self._connection.transport.abort()
         await self._connection.wait_closed()
 
+    def _too_long(self) -> ModelFailed:
+        return too_long(self._max_size, self._endpoint, "max_size")
+
     def _lost(self, closed: ConnectionClosed) -> ModelFailed:
         if closed.sent is not None and closed.sent.code == _TOO_BIG and not closed.rcvd_then_sent:
-            return ModelFailed(
-                f"the model's server sent a frame over the limit of {self._max_size} bytes",
-                code="model.upstream_invalid_response",
-                details={"endpoint": self._endpoint, "limitBytes": self._max_size},
-            )
+            return self._too_long()
         if closed.rcvd is None:
             if closed.sent is not None and closed.sent.reason == "keepalive ping timeout":
                 return line_failed("network.timeout", "did not answer a ping in time", self._endpoint)

@@ -48,12 +48,13 @@ class Engine:
         ids: Ids | None = None,
         disk: Disk | None = None,
         wire_log: WireLevel = "metadata",
+        reply_limit: int | None = None,
     ) -> None:
         given = {
             "transport": transport, "sockets": sockets, "secrets": secrets, "clock": clock, "ids": ids, "disk": disk,
         }  # fmt: skip
         ports = {name: port for name, port in given.items() if port is not None}
-        self.services = Services(data_root, host, wire_log=wire_log, **ports)  # type: ignore[arg-type]  # each port under its own name
+        self.services = Services(data_root, host, wire_log=wire_log, reply_limit=reply_limit, **ports)  # type: ignore[arg-type]  # each port under its own name
         self._driving = Driving(self.services)
         self._asking = Asking(host, self._driving.run)
         self._changing: dict[str, asyncio.Lock] = {}

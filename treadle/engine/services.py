@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..gateway.gateway import ModelGateway
+from ..gateway.transports.faults import MAX_REPLY_BYTES
 from ..gateway.transports.http import HttpTransport
 from ..gateway.transports.websocket import WebSocketTransport
 from ..graph.errors import InvalidInput
@@ -43,7 +44,8 @@ class Services:
     data_root: Path
     host: ChatHost | None = None
     """None: commits wait for `resolve_agent_chat_commit` (engine) or interrupt (bare graph)."""
-    transport: ModelTransport = field(default_factory=HttpTransport)
+    transport: ModelTransport | None = None
+    """None: an HttpTransport."""
     sockets: ModelSockets | None = None
     """None: real ones beside an HttpTransport; beside a transport of your own, everything goes over that."""
     secrets: SecretStore = field(default_factory=EnvironmentSecrets)
@@ -52,6 +54,11 @@ class Services:
     disk: Disk = field(default_factory=RealDisk)
     wire_log: WireLevel = "metadata"
     """What is kept of the calls to the model: nothing, all but the bodies, or the bodies too."""
+    reply_limit: int | None = None
+    """How many bytes an answer may have, over HTTP or in a turn of a WebSocket; None: 64 MiB.
+
+    Transports of your own have their own limits; that of an HttpTransport, `max_reply_bytes`, holds for the sockets too.
+    """
     holder: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:8]}")
     """Who holds the leases: one name for each living engine."""
     store: RunStore = field(init=False)
@@ -60,9 +67,23 @@ class Services:
     def __post_init__(self) -> None:
         if self.wire_log not in LEVELS:
             raise InvalidInput(f"wire_log must be one of {', '.join(LEVELS)}, not {self.wire_log!r}")
+        limit = _limit(self)
         object.__setattr__(self, "store", RunStore(self.data_root, self.disk))
-        sockets = self.sockets
-        if sockets is None and isinstance(self.transport, HttpTransport):
-            sockets = WebSocketTransport(self.clock)
-        gateway = ModelGateway(self.transport, self.secrets, self.clock, sockets=sockets)
+        transport, sockets = self.transport or HttpTransport(max_reply_bytes=limit), self.sockets
+        if sockets is None and isinstance(transport, HttpTransport):
+            sockets = WebSocketTransport(self.clock, max_size=transport.max_reply_bytes)
+        gateway = ModelGateway(transport, self.secrets, self.clock, sockets=sockets)
         object.__setattr__(self, "gateway", gateway)
+
+
+def _limit(services: Services) -> int:
+    limit = services.reply_limit
+    if limit is None:
+        return MAX_REPLY_BYTES
+    if services.transport is not None or services.sockets is not None:
+        raise InvalidInput(
+            "reply_limit is for the engine's own transports; give yours its limit: HttpTransport(max_reply_bytes=…)"
+        )
+    if isinstance(limit, bool) or limit < 1:
+        raise InvalidInput(f"reply_limit must be a number of bytes from 1, not {limit!r}")
+    return limit

@@ -62,6 +62,53 @@ async def test_a_compressed_body_is_unpacked(transport: HttpTransport) -> None:
     assert reply.body == b"{}"
 
 
+@pytest.mark.parametrize("packed", [False, True])
+async def test_an_answer_over_the_limit_is_refused_with_the_limit_and_not_asked_for_again(packed: bool) -> None:
+    body, headers = b"x" * 1001, dict[str, str]()
+    if packed:
+        body, headers = gzip.compress(body), {"content-encoding": "gzip"}
+    transport = HttpTransport(max_reply_bytes=1000)
+    async with server(Reply(body, headers=headers)) as running:
+        failed, endpoint = await failure(transport, request(running.port)), f"http://127.0.0.1:{running.port}/v1"
+    await transport.close()
+
+    assert (failed.error_code, failed.retryable) == ("model.upstream_invalid_response", False)
+    assert "1000 bytes" in failed.message
+    assert "reply_limit of the engine, max_reply_bytes of the transport" in failed.message
+    assert failed.details == {"endpoint": endpoint, "limitBytes": 1000}
+
+
+async def test_an_answer_as_long_as_the_limit_passes() -> None:
+    transport = HttpTransport(max_reply_bytes=1000)
+    async with server(Reply(b"x" * 1000)) as running:
+        reply = await transport.send(request(running.port))
+    await transport.close()
+
+    assert len(reply.body) == 1000
+
+
+async def test_an_answer_that_does_not_say_its_length_is_read_up_to_the_limit_and_no_further() -> None:
+    sent = asyncio.Event()
+
+    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        try:
+            while True:
+                writer.write(b"x" * 4096)
+                await writer.drain()
+        except ConnectionError:
+            sent.set()
+
+    transport = HttpTransport(max_reply_bytes=100_000)
+    async with await asyncio.start_server(endless, "127.0.0.1", 0) as running:
+        failed = await failure(transport, request(running.sockets[0].getsockname()[1]))
+        await asyncio.wait_for(sent.wait(), 5)
+    await transport.close()
+
+    assert failed.details["limitBytes"] == 100_000
+
+
 async def test_requests_share_one_connection(transport: HttpTransport) -> None:
     async with server(Reply(b"1"), Reply(b"2", 429), Reply(b"3")) as running:
         bodies = [(await transport.send(request(running.port))).body for _ in range(3)]

@@ -49,6 +49,21 @@ async def test_a_frame_over_the_limit_names_the_limit_and_is_not_worth_another_t
     assert (failed.value.error_code, failed.value.retryable) == ("model.upstream_invalid_response", False)
 
 
+async def test_the_frames_of_a_turn_count_together(clock: ManualClock) -> None:
+    async def answer(socket: ServerConnection, _: str | bytes) -> None:
+        for _ in range(5):
+            await socket.send("x" * 300)
+
+    sockets = WebSocketTransport(clock, max_size=1000)
+    async with Echo(answer).running() as server:
+        await sockets.open("s", to(server.port))
+        failed = await failed_turn(sockets)
+        await sockets.close()
+
+    assert (failed.error_code, failed.retryable) == ("model.upstream_invalid_response", False)
+    assert failed.message.endswith("raise the limit: reply_limit of the engine, max_size of the transport")
+
+
 async def test_a_frame_over_the_limit_is_told_though_the_server_does_not_hang_up(clock: ManualClock) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"\x82\x7e\xff\xff" + bytes(65535))
