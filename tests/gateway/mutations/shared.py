@@ -13,7 +13,7 @@ _WIRE = "gateway/wire.py"
 _JSON = "graph/jsontext.py"
 
 MUTATIONS = (
-    Mutation(31, _CALLS, "if raw in (tool.model_name, tool.name)", "if raw == tool.name"),
+    Mutation(31, _CALLS, "for name in (tool.name, tool.model_name)", "for name in (tool.name,)"),
     Mutation(31, _CALLS, "return name if _WIRE_NAME.fullmatch(name) else", "return name if name else"),
     Mutation(31, "gateway/schema.py", '"name": spec.model_name,', '"name": spec.name,'),
     Mutation(31, _INTERACTIONS, '"name": calls.wire_name(call.model_name)}', '"name": call.name}'),
@@ -44,7 +44,7 @@ MUTATIONS = (
     Mutation(56, _ERRORS, "text = scrub(body[:65536].decode(", "text = (body[:65536].decode("),
     Mutation(56, _WIRE, '        raise Unreadable("an empty body")', '        data = b"{}"'),
     Mutation(59, "gateway/interactions_input.py", 'OUTPUTS = "outputs"', 'OUTPUTS = "output"'),
-    Mutation(59, _INTERACTIONS, "object_text([(f'\"{schema}\"', raw)])", "object_text([('\"steps\"', raw)])"),
+    Mutation(59, _INTERACTIONS, "    for schema in Schema:\n", "    for schema in list(Schema)[:1]:\n"),
     Mutation(
         60,
         _INTERACTIONS,
@@ -57,9 +57,12 @@ MUTATIONS = (
         'if not isinstance(value, str) or not value.strip():\n        raise CallInvalid(f"{where} has no id',
         'if False:\n        raise CallInvalid(f"{where} has no id',
     ),
-    Mutation(61, _JSON, "if _LONG_NUMBER not in raw.translate(_AS_ZEROS):", "if True:"),
+    Mutation(61, _JSON, "return _DECODER.decode(data)", "return orjson.loads(data)"),
     Mutation(
-        61, _JSON, 'text = raw.decode("utf-8", "surrogatepass")', 'text = raw.decode("utf-8").replace("\\\\ud83d", "?")'
+        61,
+        _JSON,
+        'else data.decode("utf-8", "surrogatepass")',
+        'else data.decode("utf-8").replace("\\\\ud83d", "?")',
     ),
     Mutation(62, _CHAT, 'id=_string(body.value.get("id")),', 'id=_string(body.value.get("id")) or "chatcmpl",'),
     Mutation(

@@ -51,7 +51,7 @@ async def test_a_frame_over_the_limit_names_the_limit_and_is_not_worth_another_t
 
 async def test_the_frames_of_a_turn_count_together(clock: ManualClock) -> None:
     async def answer(socket: ServerConnection, _: str | bytes) -> None:
-        for _ in range(5):
+        for _frame in range(5):
             await socket.send("x" * 300)
 
     sockets = WebSocketTransport(clock, max_size=1000)
