@@ -216,6 +216,14 @@ def test_images_are_sent_by_their_data_or_their_address() -> None:
     ]
 
 
+@trap(12)
+def test_results_stand_before_an_image_that_waited_for_the_users_turn() -> None:
+    shown = Message(Role.ASSISTANT, (picture(), ToolCallPart(call("a")), ToolCallPart(call("b"))))
+    _, _, (_, held) = turns(user("go"), shown, result("a"), result("b"), user("nudge"))
+
+    assert kinds(held) == ["tool_result", "tool_result", "image", "text"]
+
+
 def test_an_image_in_an_answer_moves_to_the_next_words_of_the_user() -> None:
     shown = Message(Role.ASSISTANT, (TextPart("See."), picture()))
 

@@ -147,6 +147,7 @@ def test_a_frame_that_is_no_json_ends_a_turn_and_answers_nothing() -> None:
     assert (listener.answered, listener.frames) == (None, 5)
 
 
+@trap(42)
 def test_another_response_s_events_end_nothing() -> None:
     listener = Listener("r1")
 

@@ -103,6 +103,7 @@ def test_a_thought_without_text_is_not_shown_but_goes_back() -> None:
     response = decoded(answer(content(silent, use("t")), '"tool_use"'))
 
     assert response.reasoning == ()
+    assert not any(isinstance(part, ReasoningPart) for part in response.message.parts)
     assert silent.encode() in written([user("x"), response.message, result("t")])
 
 

@@ -199,6 +199,7 @@ def test_an_empty_stop_is_a_legal_answer_without_words(parts: str) -> None:
     assert [type(part) for part in response.message.parts] == [NativePart]
 
 
+@trap(8)
 @pytest.mark.parametrize(
     "reply",
     [

@@ -20,7 +20,7 @@ _HEAVY = (
     "rfc8785", "rich.console", "typer", "langgraph.graph", "langchain_core.runnables",
 )  # fmt: skip
 _SAID = Path("said.txt")
-_SAID_CHARS = 2000
+_SAID_CHARS = 4000
 
 
 def main() -> None:

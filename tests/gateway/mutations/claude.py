@@ -28,6 +28,7 @@ MUTATIONS = (
     Mutation(11, _FORMAT, "if thought.strip()]", "]"),
     Mutation(12, _TURNS, "if not self._turns or self._turns[-1].role is not Role.USER:", "if True:"),
     Mutation(12, _TURNS, "turn.blocks.insert(turn.results, ", "turn.blocks.insert(0, "),
+    Mutation(12, _TURNS, "turn.blocks.insert(turn.results, ", "turn.blocks.insert(len(turn.blocks), "),
     Mutation(13, "gateway/claude_settings.py", 'if choice == "auto" or thinking:', 'if choice == "auto":'),
     Mutation(
         14,
@@ -58,5 +59,10 @@ MUTATIONS = (
         'self.input.append(_checked(str(delta.value.get("partial_json", ""))))',
     ),
     Mutation(67, _TURNS, "if held.role is not Role.SYSTEM), len(fragments))", "), len(fragments))"),
-    Mutation(67, _TURNS, "turn.blocks.insert(turn.results, ", "turn.blocks.insert(len(turn.blocks), "),
+    Mutation(
+        67,
+        _TURNS,
+        "            self._user().blocks += fragment.items\n",
+        "            if fragment.role is not Role.DEVELOPER:\n                self._user().blocks += fragment.items\n",
+    ),
 )

@@ -51,9 +51,7 @@ MUTATIONS = (
         _LINE,
         "            raise self._lost(closed) from None\n",
         "            if closed.rcvd is None or closed.rcvd.code != 1000:\n"
-        "                raise self._lost(closed) from None\n"
-        '            while not is_last(b\'{"type":"response.completed","response":{"id":"x","output":[]}}\'):\n'
-        "                pass\n",
+        "                raise self._lost(closed) from None\n",
     ),
     Mutation(43, _LINE, "retryable=closed.rcvd.code != _TOO_BIG,", "retryable=False,"),
     Mutation(44, _ERRORS, "    if is_object(error):\n        return error\n", ""),
