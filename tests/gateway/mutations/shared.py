@@ -44,7 +44,7 @@ MUTATIONS = (
     Mutation(56, _ERRORS, "text = scrub(body[:65536].decode(", "text = (body[:65536].decode("),
     Mutation(56, _WIRE, '        raise Unreadable("an empty body")', '        data = b"{}"'),
     Mutation(59, "gateway/interactions_input.py", 'OUTPUTS = "outputs"', 'OUTPUTS = "output"'),
-    Mutation(59, _INTERACTIONS, "    for schema in Schema:\n", "    for schema in list(Schema)[:1]:\n"),
+    Mutation(59, _INTERACTIONS, "slice_of(body.raw, schema)", 'slice_of(body.raw, "steps")'),
     Mutation(
         60,
         _INTERACTIONS,
