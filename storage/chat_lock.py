@@ -18,14 +18,15 @@ _THREADS: dict[Path, threading.Lock] = {}
 
 
 @contextmanager
-def chat_lock(chat_dir: Path) -> Generator[None]:
+def chat_lock(chat_dir: Path, name: str = LOCK_FILE) -> Generator[None]:
     """Hold the chat's lock; waits for whoever has it. The folder is made if missing. Raises OSError.
 
+    Another folder has a lock of another name.
     Windows has no such lock on files: there it holds between the threads of one process only.
     """
     chat_dir.mkdir(parents=True, exist_ok=True)
-    with _THREADS.setdefault(chat_dir.resolve(), threading.Lock()):
-        descriptor = os.open(chat_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with _THREADS.setdefault(chat_dir.resolve() / name, threading.Lock()):
+        descriptor = os.open(chat_dir / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             if sys.platform != "win32":
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
