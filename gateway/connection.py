@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, dumps
@@ -27,6 +27,7 @@ WebSocketUse = Literal["auto", "off"]
 """Whether openai_responses may talk over a WebSocket."""
 
 WEB_SCHEMES = ("http", "https")
+PROXY_SCHEMES = WEB_SCHEMES
 SOCKET_SCHEMES = {"ws": "http", "wss": "https"}
 """What a WebSocket address is kept as: the same server, over the scheme of its plain requests."""
 
@@ -81,6 +82,8 @@ class Connection:
     """The name under which the key was found; blank where there is no key."""
     vertex: Vertex | None = None
     """For source vertexai alone."""
+    proxy: Secret | None = None
+    """The URL of the network proxy through which the server is asked; it may hold a user and a password."""
 
     @property
     def origin(self) -> str:
@@ -118,6 +121,8 @@ class Connection:
             _, space, credential = value.reveal().partition(" ")
             if space:
                 yield Secret(credential)
+        if self.proxy is not None:
+            yield from _credentials(self.proxy)
         for _, word in parse_qsl(urlsplit(self.base_url).query):
             yield Secret(word)
 
@@ -152,6 +157,13 @@ def base_url(text: str, what: str, schemes: Collection[str] = WEB_SCHEMES) -> st
     if not _HOST.fullmatch(parts.hostname or ""):
         raise InvalidInput(f"{what} names a host with characters that no host has")
     return urlunsplit(parts._replace(path=parts.path.rstrip("/"), fragment=""))
+
+
+def _credentials(proxy: Secret) -> Iterator[Secret]:
+    """The URL, and its password as it is quoted there and as it is."""
+    password = urlsplit(proxy.reveal()).password
+    if password:
+        yield from (proxy, Secret(password), Secret(unquote(password)))
 
 
 def _digest(named: list[str]) -> str:

@@ -128,8 +128,8 @@ class ModelGateway:
         if isinstance(shape, Revised):
             headers |= shape.request_headers(outgoing)
         if mended is not None:
-            return WireRequest(url, _headers(headers, connection), mended)
-        return WireRequest(url, _headers(headers, connection), body, pieces=pieces)
+            return _request(connection, url, headers, mended)
+        return _request(connection, url, headers, body, pieces)
 
     async def generate(self, outgoing: Outgoing, heard: list[WireCall] | None = None) -> Exchange:
         """One attempt, with the few repeats that are no retries: without what a host said it refuses, after a pause.
@@ -273,6 +273,13 @@ def _placed(failure: ModelFailed, connection: Connection) -> ModelFailed:
 
 def _unbuildable(error: Exception) -> ModelFailed:
     return ModelFailed(f"the request can't be written as JSON: {error}", code="model.request_build_failed")
+
+
+def _request(
+    connection: Connection, url: str, headers: Mapping[str, str], body: bytes, pieces: tuple[bytes, ...] = ()
+) -> WireRequest:
+    proxy = None if connection.proxy is None else connection.proxy.reveal()
+    return WireRequest(url, _headers(headers, connection), body, pieces=pieces, proxy=proxy)
 
 
 def _headers(ours: Mapping[str, str], connection: Connection) -> dict[str, str]:

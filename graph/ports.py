@@ -37,6 +37,18 @@ class SecretStore(Protocol):
         ...
 
 
+class ConnectionStore(Protocol):
+    """What a data root keeps about models, as documents that the gateway checks. Blocking; raises TreadleError."""
+
+    def get(self, connection_id: str) -> Json | None:
+        """The connection's record, or None where there is none of that id."""
+        ...
+
+    def settings(self) -> Json | None:
+        """The document of policy, network proxy and wire log, or None where there is none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class WireRequest:
     """A request as it leaves: the body is final."""
@@ -47,6 +59,8 @@ class WireRequest:
     method: str = "POST"
     pieces: tuple[bytes, ...] = field(default=(), repr=False)
     """What the body was joined from, where it was: earlier messages are the same pieces in every request."""
+    proxy: str | None = field(default=None, repr=False)  # it may hold a password
+    """The network proxy's URL, where the request must go through one."""
 
 
 @dataclass(frozen=True, slots=True)

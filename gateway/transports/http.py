@@ -53,7 +53,7 @@ class HttpTransport:
         self._proxy = proxy
         self._verify = verify
         self.max_reply_bytes = max_reply_bytes
-        self._clients: dict[bool, httpx.AsyncClient] = {}
+        self._clients: dict[tuple[bool, str | None], httpx.AsyncClient] = {}
 
     async def send(self, request: WireRequest) -> WireReply:
         """One exchange. Raises ModelFailed with details {networkCode, endpoint}; cancelling it closes the socket."""
@@ -76,7 +76,7 @@ class HttpTransport:
             await client.aclose()
 
     async def _exchange(self, request: WireRequest) -> WireReply:
-        stream = self._opened(request.url).stream(
+        stream = self._opened(request.url, request.proxy or self._proxy).stream(
             request.method, request.url, headers=dict(request.headers), content=request.body
         )
         async with stream as response:
@@ -94,17 +94,17 @@ class HttpTransport:
             headers = {name.lower(): value for name, value in response.headers.items()}
             return WireReply(response.status_code, headers, bytes(body))
 
-    def _opened(self, url: str) -> httpx.AsyncClient:
+    def _opened(self, url: str, proxy: str | None) -> httpx.AsyncClient:
         """The client for the URL's scheme: certificates are loaded (0.1 s) only when an https URL is first asked."""
-        is_plain = url.lower().startswith("http:") and self._proxy is None
-        client = self._clients.get(is_plain)
+        is_plain = url.lower().startswith("http:") and proxy is None
+        client = self._clients.get((is_plain, proxy))
         if client is None:
             _quieten()
             times = self._timeouts
-            client = self._clients[is_plain] = httpx.AsyncClient(
+            client = self._clients[is_plain, proxy] = httpx.AsyncClient(
                 trust_env=False,
                 follow_redirects=False,
-                proxy=self._proxy,
+                proxy=proxy,
                 verify=False if is_plain else self._verify,  # nothing to verify; and no redirect leads it to https
                 timeout=httpx.Timeout(connect=times.connect, read=times.read, write=times.write, pool=times.connect),
                 limits=httpx.Limits(

@@ -26,8 +26,8 @@ _SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
-_Key = tuple[str, frozenset[tuple[str, str]]]
-"""URL and headers."""
+_Key = tuple[str, frozenset[tuple[str, str]], str | None]
+"""URL, headers and network proxy."""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,7 +78,7 @@ class WebSocketTransport:
 
     async def open(self, session: str, request: WireRequest) -> Opened:
         """See to a live socket to the request's URL with its headers; raises UpgradeRefused, or ModelFailed."""
-        key = _socket_url(request.url), _checked(request)
+        key = _socket_url(request.url), _checked(request), request.proxy or self._proxy
         async with self._held(session) as held:
             live = held.live
             is_fresh = live is None or not self._serves(live, key)
@@ -153,7 +153,7 @@ class WebSocketTransport:
         from .websocket_line import dial  # `websockets` costs start-up time, and many runs never open a socket
 
         self._make_room()
-        url = key[0]
+        url, _, proxy = key
         if self._context is None and url.startswith("wss:"):
             self._context = httpx.create_ssl_context(self._verify, trust_env=False)
         line = await dial(
@@ -161,7 +161,7 @@ class WebSocketTransport:
             request.headers,
             self._times,
             max_size=self._max_size,
-            proxy=self._proxy,
+            proxy=proxy,
             context=self._context if url.startswith("wss:") else None,
         )
         now = self._clock.monotonic()

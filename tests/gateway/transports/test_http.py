@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -238,3 +239,24 @@ async def test_a_closed_transport_opens_again(transport: HttpTransport) -> None:
 
 def test_a_request_does_not_show_its_headers() -> None:
     assert "canary" not in repr(WireRequest("http://h", {"authorization": "canary"}, b"canary"))
+
+
+async def test_a_request_goes_through_the_proxy_that_it_names_and_others_do_not(transport: HttpTransport) -> None:
+    through: list[Received] = []
+    straight: list[Received] = []
+    async with server(Reply(b"{}"), seen=through) as proxy, server(Reply(b"{}"), seen=straight) as model:
+        wire = request(model.port)
+        await transport.send(replace(wire, proxy=f"http://me:canary@127.0.0.1:{proxy.port}"))
+        await transport.send(wire)
+
+    assert through[0].path == wire.url
+    assert through[0].headers["proxy-authorization"].startswith("Basic ")
+    assert [seen.path for seen in straight] == ["/v1"]
+
+
+async def test_a_proxy_that_can_not_be_reached_is_told_without_its_password(transport: HttpTransport) -> None:
+    wire = replace(request(9), proxy="http://me:canary@127.0.0.1:1")
+    failed = await failure(transport, wire)
+
+    assert str(failed.details["networkCode"]).startswith("network.")
+    assert "canary" not in f"{failed} {failed.details} {wire!r}"

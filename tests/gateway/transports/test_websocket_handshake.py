@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
@@ -129,6 +131,18 @@ async def test_a_proxy_that_refuses_or_can_not_be_reached_is_named_so(clock: Man
     gone = await failed_open(WebSocketTransport(clock, proxy=f"http://127.0.0.1:{port}"), to(9))
 
     assert [one.details["networkCode"] for one in (refused, gone)] == ["network.proxy_failed"] * 2
+    assert "canary" not in f"{refused} {refused.details}"
+
+
+async def test_a_request_is_dialled_through_the_proxy_that_it_names_and_a_socket_is_not_used_for_another(
+    sockets: WebSocketTransport,
+) -> None:
+    async with Echo().running() as server, LoopbackServer(lambda _: Reply(b"", 407)) as proxy:
+        straight = to(server.port)
+        await sockets.open("s", straight)
+        refused = await failed_open(sockets, replace(straight, proxy=f"http://u:canary@127.0.0.1:{proxy.port}"))
+
+    assert refused.details["networkCode"] == "network.proxy_failed"
     assert "canary" not in f"{refused} {refused.details}"
 
 
