@@ -18,6 +18,7 @@ from .formats import claude_messages, gemini, gemini_interactions, openai_compat
 from .outgoing import Fragment, Outgoing
 from .sources import connection_from_payload
 from .sse import is_stream
+from .vertex_tokens import AccessTokens
 from .wire import Unreadable
 
 _BUILT: tuple[Format, ...] = (claude_messages, gemini, gemini_interactions, openai_compatible, openai_responses)
@@ -56,6 +57,7 @@ class ModelGateway:
         self, transport: ModelTransport, secrets: SecretStore, clock: Clock, *, sockets: ModelSockets | None = None
     ) -> None:
         self._delivery = Delivery(transport, clock, sockets)
+        self._tokens = AccessTokens(transport, clock)
         self._secrets = secrets
         self._clock = clock
         self._refusals: dict[str, str] = {}
@@ -137,6 +139,7 @@ class ModelGateway:
         Every call that is made on the wire is added to `heard`, also where the attempt fails. Raises ModelFailed.
         """
         calls: list[WireCall] = [] if heard is None else heard
+        outgoing = replace(outgoing, connection=await self._tokens.signed_in(outgoing.connection))
         shape = format_of(outgoing.connection)
         bodies: list[bytes] = []
         asked = outgoing
@@ -193,6 +196,8 @@ class ModelGateway:
         if delivered.reply.status == 400:
             delivered = await self._repeated(shape, outgoing.connection, delivered, heard)
         reply = delivered.reply
+        if reply.status == 401:
+            self._tokens.forget(outgoing.connection)
         if not 200 <= reply.status < 300:
             failure = errors.failure(reply, now=self._clock.now(), scrub=outgoing.connection.scrub)
             raise _placed(failure, outgoing.connection)

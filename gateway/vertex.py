@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..graph.errors import InvalidInput
@@ -35,6 +35,8 @@ class ServiceAccount:
     token_uri: str
     project_id: str
     private_key_id: str = ""
+    tokens: list[Secret] = field(default_factory=list[Secret], repr=False, compare=False)
+    """Access tokens that were lately given for it: they are secrets of the connection too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Vertex:
     def secrets(self) -> Iterator[Secret]:
         if self.account is not None:
             yield self.account.private_key
+            yield from self.account.tokens
 
 
 def vertex_settings(payload: dict[str, Json]) -> Vertex:
@@ -64,13 +67,21 @@ def vertex_settings(payload: dict[str, Json]) -> Vertex:
     if mode not in AUTH_MODES:
         raise InvalidInput("vertexai_auth_mode must be express (an API key) or full (a service account)")
     region = text(payload, "vertexai_region") or DEFAULT_REGION
-    if not _REGION.fullmatch(region):
+    if not is_region(region):
         raise InvalidInput("vertexai_region must be a region's name, such as us-central1 or global")
     key = "vertexai_express_project_id" if mode == "express" else "vertexai_project_id"
     project = text(payload, key)
-    if project and not _PROJECT.fullmatch(project):
+    if project and not is_project(project):
         raise InvalidInput(f"{key} must be a project's id")
     return Vertex("full" if mode == "full" else "express", region, project)
+
+
+def is_region(name: str) -> bool:
+    return _REGION.fullmatch(name) is not None
+
+
+def is_project(name: str) -> bool:
+    return _PROJECT.fullmatch(name) is not None
 
 
 def service_account(secret: str) -> ServiceAccount:
@@ -87,7 +98,7 @@ def service_account(secret: str) -> ServiceAccount:
     token_uri = document["token_uri"].strip()
     if not token_uri.startswith("https://") and not _LOOPBACK.match(token_uri):
         raise InvalidInput("the service account's token_uri must begin with https://")
-    if not _PROJECT.fullmatch(document["project_id"].strip()):
+    if not is_project(document["project_id"].strip()):
         raise InvalidInput("the service account's project_id must be a project's id")
     named = document.get("private_key_id")
     return ServiceAccount(
