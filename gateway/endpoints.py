@@ -98,6 +98,11 @@ def is_custom_format(name: str) -> bool:
     return name.strip().lower() in _CUSTOM_FORMATS
 
 
+def has_address(source: str) -> bool:
+    """Whether the source answers somewhere by itself."""
+    return source in _BASES or source in ("vertexai", "workers_ai")
+
+
 def address_of(source: str, payload: dict[str, Json]) -> Address:
     """Where the source answers; raises InvalidInput naming the key that is missing or wrong."""
     proxy = text(payload, "reverse_proxy")

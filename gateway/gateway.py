@@ -8,14 +8,17 @@ from dataclasses import dataclass, field, replace
 from ..graph.errors import InvalidInput, ModelFailed, NativeMetadataLost
 from ..graph.jsontext import Json
 from ..graph.messages import Finish, Message, ModelResponse, NativePart, ToolSpec
-from ..graph.ports import Clock, ModelSockets, ModelTransport, SecretStore, WireReply, WireRequest
+from ..graph.ports import Clock, ConnectionStore, ModelSockets, ModelTransport, SecretStore, WireReply, WireRequest
 from . import custody, errors, provider_state, transcript
 from .calls import CONTENT_PART, is_own
 from .connection import Connection, without_query
 from .delivery import Delivered, Delivery, WireCall
+from .deployment import deployment
 from .format import Format, Revised
 from .formats import claude_messages, gemini, gemini_interactions, openai_compatible, openai_responses
+from .llm_connection import selected
 from .outgoing import Fragment, Outgoing
+from .policy import check_tools
 from .sources import connection_from_payload
 from .sse import is_stream
 from .vertex_tokens import AccessTokens
@@ -54,21 +57,34 @@ class ModelGateway:
     """
 
     def __init__(
-        self, transport: ModelTransport, secrets: SecretStore, clock: Clock, *, sockets: ModelSockets | None = None
+        self,
+        transport: ModelTransport,
+        secrets: SecretStore,
+        clock: Clock,
+        *,
+        sockets: ModelSockets | None = None,
+        connections: ConnectionStore | None = None,
     ) -> None:
         self._delivery = Delivery(transport, clock, sockets)
         self._tokens = AccessTokens(transport, clock)
         self._secrets = secrets
+        self._connections = connections
         self._clock = clock
         self._refusals: dict[str, str] = {}
         """By origin: the words in which a host refused a property that it must not be sent again."""
 
-    def connect(self, payload: dict[str, Json]) -> Connection:
-        """The connection that a chat payload selects, its key looked up now; the store may block.
+    def selected(self, payload: dict[str, Json]) -> dict[str, Json]:
+        """The payload with the stored connection that it names put in (see `llm_connection.selected`); may block."""
+        return selected(payload, self._connections)
 
-        Raises InvalidInput, and ModelFailed `model.provider_denied` for a format that is not built.
+    def connect(self, payload: dict[str, Json]) -> Connection:
+        """The connection that a chat payload selects, its key looked up now; the stores may block.
+
+        Raises InvalidInput, NotFound, and ModelFailed `model.provider_denied` for what the data root's settings do not
+        allow, or a format that is not built.
         """
-        connection = connection_from_payload(payload, self._secrets)
+        chosen = self.selected(payload)
+        connection = connection_from_payload(chosen, self._secrets, deployment(self._connections))
         shape = format_of(connection)
         if connection.switches.stream and not shape.STREAMS:
             able = ", ".join(built.NAME for built in _BUILT if built.STREAMS)
@@ -105,9 +121,11 @@ class ModelGateway:
     ) -> Outgoing:
         """The request of a round; `state` is the run's provider state, `known` all tools that a call may name.
 
-        Raises ModelFailed `agent.provider_state_invalid`, `chat_completion.invalid_tool_transcript`: nothing is sent.
+        Raises ModelFailed `agent.provider_state_invalid`, `chat_completion.invalid_tool_transcript`, and
+        `model.provider_denied` for tools where the connection takes none: nothing is sent.
         """
         shape = format_of(connection)
+        check_tools(connection, tools)
         transcript.check(fragments)
         held = provider_state.continuation(state, connection, len(fragments), continues=shape.CONTINUES)
         return Outgoing(
