@@ -41,25 +41,24 @@ def headers(connection: Connection) -> dict[str, str]:
 
 def betas(connection: Connection) -> tuple[str, ...]:
     """The switch `anthropic_beta`: names for the header of that name."""
-    named: tuple[str, ...] = getattr(getattr(connection, "switches", None), "anthropic_beta", ())
-    return named
+    return connection.switches.anthropic_beta
 
 
 def cache_ttl(connection: Connection, payload: dict[str, Json]) -> str | None:
     """How long the request's beginning is to be kept; None where caching is off. Raises InvalidInput.
 
     The payload's `prompt_cache_ttl`, else the switch of that name. Other servers than Claude's own must be known to
-    understand it: `custom_claude_prompt_caching` says so.
+    understand it: `custom_claude_prompt_caching` says so, or the switch, which is said of this very server.
     """
-    ttl = payload.get("prompt_cache_ttl")
-    if ttl is None:
-        ttl = getattr(getattr(connection, "switches", None), "prompt_cache_ttl", "off")
+    given = payload.get("prompt_cache_ttl")
+    ttl = connection.switches.prompt_cache_ttl if given is None else given
     if ttl not in _TTLS:
         raise InvalidInput(f"prompt_cache_ttl must be one of {', '.join(_TTLS)}")
     custom = payload.get("custom_claude_prompt_caching")
     if custom not in (None, True, False):
         raise InvalidInput("custom_claude_prompt_caching must be true or false")
-    allowed = connection.source == "claude" or custom is True
+    known = custom is True or (custom is None and given is None)
+    allowed = connection.source == "claude" or known
     return ttl if allowed and ttl != "off" else None
 
 

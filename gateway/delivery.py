@@ -22,7 +22,8 @@ class Delivery:
 
     async def deliver(self, shape: Format, outgoing: Outgoing, build: Build, heard: list[WireCall]) -> Delivered:
         """The provider's reply, whatever its status; raises ModelFailed for faults of the line."""
-        if self._sessions is not None and shape.CONTINUES:
+        may_be_socket = shape.CONTINUES and outgoing.connection.switches.web_socket != "off"
+        if self._sessions is not None and may_be_socket:
             delivered = await self._sessions.deliver(outgoing, build, heard)
             if delivered is not None:
                 return delivered

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from treadle.gateway.claude_settings import cache_ttl
+from treadle.gateway.connection import Switches
 from treadle.gateway.formats import claude_messages as claude
 from treadle.gateway.secret import Secret
 from treadle.graph.errors import InvalidInput, ModelFailed
@@ -229,3 +231,19 @@ def test_the_users_own_authorization_takes_the_keys_place() -> None:
     _, headers = claude.endpoint(replace(HERE, headers=(("Authorization", Secret("Bearer t")),)))
 
     assert headers == {"anthropic-version": "2023-06-01"}
+
+
+def test_the_betas_of_the_connection_stand_in_one_header() -> None:
+    named = replace(HERE, switches=Switches(anthropic_beta=("context-1m-2025-08-07", "b")))
+
+    assert claude.endpoint(named)[1]["anthropic-beta"] == "context-1m-2025-08-07,b"
+    assert "anthropic-beta" not in claude.endpoint(HERE)[1]
+
+
+def test_the_connection_says_how_long_the_cache_is_kept_where_the_payload_does_not() -> None:
+    kept = replace(HERE, switches=Switches(prompt_cache_ttl="1h"))
+
+    assert cache_ttl(kept, {}) == "1h"
+    assert cache_ttl(kept, {"prompt_cache_ttl": "off"}) is None
+    assert cache_ttl(kept, {"custom_claude_prompt_caching": False}) is None
+    assert cache_ttl(HERE, {}) is None

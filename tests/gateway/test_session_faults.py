@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connection import Connection, Switches
 from treadle.gateway.gateway import ModelGateway
 from treadle.gateway.transports.http import HttpTransport
 from treadle.gateway.transports.websocket import WebSocketTransport
@@ -158,6 +159,17 @@ async def test_a_run_that_went_by_http_stays_there_in_another_process(gateway: M
         await talk.round()
 
     assert plain.methods == ["POST"]
+
+
+async def test_a_connection_whose_websockets_are_off_is_asked_by_http_alone(gateway: ModelGateway) -> None:
+    plain = Plain(404, response("r1", REASONING, asked("c1")), response("r2", said("Done.")))
+    async with LoopbackServer(plain) as server:
+        talk = Talk(gateway, replace(there(server), switches=Switches(web_socket="off")))
+        first, second = await talk.round(), await talk.round()
+
+    assert plain.methods == ["POST", "POST"]
+    assert [kinds(request.json()) for request in plain.seen] == [["developer", "user"], WHOLE]
+    assert (first.replays, second.replays) == ((), ())
 
 
 async def test_a_retry_does_not_ask_for_a_websocket_again(gateway: ModelGateway) -> None:
