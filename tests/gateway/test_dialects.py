@@ -6,10 +6,13 @@ import pytest
 
 from treadle.gateway.connection import Switches
 from treadle.gateway.dialects import check_dialect, switches_of
+from treadle.gateway.formats import openai_compatible
+from treadle.gateway.wire import read
 from treadle.graph.errors import InvalidInput
-from treadle.graph.jsontext import Json
+from treadle.graph.jsontext import Json, dumps, loads
 
-from .words import connect
+from .traps import trap
+from .words import TOOLS, connect
 
 
 def test_a_connection_has_the_switches_that_the_payload_turns() -> None:
@@ -65,3 +68,29 @@ def test_an_address_for_sockets_is_for_responses_alone_and_not_while_they_are_of
         connect(
             custom_url="ws://h.test/v1", custom_api_format="openai_responses", connection_dialect={"webSocket": "off"}
         )
+
+
+def sent_back(address: str, reasoning: str | None) -> Json:
+    """What the next request says of an answer that came from there."""
+    here = connect(custom_url=address)
+    called = {"id": "c1", "type": "function", "function": {"name": "workspace_list_files", "arguments": "{}"}}
+    message: dict[str, Json] = {"role": "assistant", "content": None, "tool_calls": [called]}
+    if reasoning is not None:
+        message["reasoning_content"] = reasoning
+    answer = {"choices": [{"finish_reason": "tool_calls", "message": message}]}
+    response = openai_compatible.decode(read(dumps(answer)), here, TOOLS, here.origin)
+    return loads(openai_compatible.encode_message(response.message, here).items[0])
+
+
+@trap(25)
+@pytest.mark.parametrize("address", ["https://api.deepseek.com/beta", "https://api.moonshot.ai/v1"])
+def test_a_host_that_wants_reasoning_on_every_turn_is_known_by_its_name(address: str) -> None:
+    assert sent_back(address, "Because.")["reasoning_content"] == "Because."
+    assert sent_back(address, None)["reasoning_content"] == ""
+
+
+@trap(26)
+@pytest.mark.parametrize("address", ["https://api.groq.com/openai/v1", "https://api.cerebras.ai./v1"])
+def test_a_host_that_refuses_reasoning_is_known_by_its_name(address: str) -> None:
+    assert "reasoning_content" not in sent_back(address, "Because.")
+    assert sent_back("https://llm.test/v1", "Because.")["reasoning_content"] == "Because."
