@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ..gateway.dialects import KEY as DIALECT
 from ..gateway.gateway import ModelGateway
+from ..gateway.sources import RECORD
+from ..graph.errors import InvalidInput, NotFound
 from ..graph.jsontext import Json
 from ..graph.profile import ResolvedProfile, resolved_profile
 from ..storage.folder import RunFolder
@@ -22,11 +25,34 @@ def load(folder: RunFolder, gateway: ModelGateway) -> Equipment:
 
 
 def equip(profile: ResolvedProfile, snapshot: Json, gateway: ModelGateway) -> Equipment:
-    """The equipment for a snapshot under a profile; raises InvalidInput for prompts that can't be sent."""
+    """The equipment for a snapshot under a profile; raises InvalidInput for prompts that can't be sent.
+
+    Raises NotFound or InvalidInput for a stored connection that is missing or wrong, and ModelFailed
+    `model.provider_denied` where the policy does not allow what was chosen.
+    """
     payload = payload_of(snapshot)
     specs = render_specs(profile, registry.specs())
-    settings = settings_of(payload)
+    settings = _settings(profile, payload, gateway)
     connection = gateway.connect(settings)
     opening = messages_of(payload, agent_system_prompt(profile, specs))
     conversation = Conversation(gateway, connection, opening)
     return Equipment(profile, specs, settings, connection, conversation)
+
+
+def _settings(profile: ResolvedProfile, payload: dict[str, Json], gateway: ModelGateway) -> dict[str, Json]:
+    """The payload's settings with the stored connection in place: the profile's, where it names one, else its own."""
+    model = profile.definition.model
+    settings = settings_of(payload)
+    if model.mode != "connectionRef":
+        return gateway.selected(settings)
+    settings = {key: value for key, value in settings.items() if key != DIALECT}
+    try:
+        return gateway.selected({**settings, RECORD: {"id": model.connection_ref, "model": model.model_id}})
+    except NotFound as missing:
+        raise NotFound(
+            f"the profile's model.connectionRef: {missing.message}", code="agent.profile_model_connection_missing"
+        ) from None
+    except InvalidInput as wrong:
+        raise InvalidInput(
+            f"the profile's model.connectionRef: {wrong.message}", code="agent.profile_model_connection_invalid"
+        ) from None

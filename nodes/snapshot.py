@@ -122,10 +122,6 @@ _MODELS_NOT_READY = {
     "requiresConfiguration": _Fault(
         "agent.profile_model_requires_configuration", "the profile has no model yet; set its model.mode"
     ),
-    "connectionRef": _Fault(
-        "agent.profile_model_connection_missing",
-        'there are no saved model connections yet; set the profile\'s model.mode to "currentPromptSnapshot"',
-    ),
 }
 
 

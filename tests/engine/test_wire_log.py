@@ -10,6 +10,7 @@ import pytest
 from treadle.engine.engine import Engine
 from treadle.graph.errors import InvalidData, InvalidInput, NotFound
 from treadle.graph.jsontext import Json, dumps, loads
+from treadle.storage.connections import SETTINGS
 from treadle.storage.wire_log import WireLevel
 from treadle.testkit.replies import Reply, call, calls, error
 from treadle.testkit.simulators.chat_completions import ChatCompletionsServer
@@ -27,7 +28,7 @@ CANARIES = ("canary-key-9f", "canary-token", "canary-query")
 
 
 async def played(
-    stage: Stage, level: WireLevel, *steps: Reply, server: ChatCompletionsServer | None = None, **payload: Json
+    stage: Stage, level: WireLevel | None, *steps: Reply, server: ChatCompletionsServer | None = None, **payload: Json
 ) -> list[Received]:
     model = server or ChatCompletionsServer(steps)
     async with model, Engine(stage.root, stage.host, clock=stage.clock, ids=stage.ids, wire_log=level) as engine:
@@ -52,6 +53,17 @@ async def test_what_is_kept_by_itself_is_everything_but_the_bodies(stage: Stage)
     assert call_made["request"]["headers"]["content-type"] == "application/json"
     assert "body" not in call_made["request"]
     assert not (stage.run_folder() / "wire" / "fragments").exists()
+
+
+@pytest.mark.parametrize("level", ["off", "full"])
+async def test_the_data_roots_settings_file_says_what_is_kept_where_nobody_else_does(stage: Stage, level: str) -> None:
+    path = stage.root / SETTINGS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(dumps({"schemaVersion": 1, "kind": "tauritavern.llmSettings", "wireLog": level}))
+    await played(stage, None, words.WRITE, words.COMMIT_AND_FINISH)
+
+    wire = stage.run_folder() / "wire"
+    assert (wire.exists(), (wire / "fragments").exists()) == (level == "full", level == "full")
 
 
 async def test_a_log_that_is_off_writes_nothing(stage: Stage) -> None:

@@ -148,7 +148,6 @@ def test_the_later_rows_wait_for_the_profile(row: int, fields: dict[str, Any], c
     [
         ({"run.directRunnable": False}, "agent.profile_not_direct_runnable"),
         ({"model.mode": "requiresConfiguration"}, "agent.profile_model_requires_configuration"),
-        ({"model.mode": "connectionRef"}, "agent.profile_model_connection_missing"),
     ],
 )
 def test_a_profile_that_cannot_run_is_refused(changes: dict[str, object], code: str) -> None:

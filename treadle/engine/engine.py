@@ -47,7 +47,7 @@ class Engine:
         clock: Clock | None = None,
         ids: Ids | None = None,
         disk: Disk | None = None,
-        wire_log: WireLevel = "metadata",
+        wire_log: WireLevel | None = None,
         reply_limit: int | None = None,
     ) -> None:
         given = {

@@ -77,7 +77,7 @@ def _run(services: Services, folder: RunFolder, ask_for: AskFor) -> Run:
         checkpoints=CheckpointStore(path, record.id, services.disk, services.clock),
         equipment=_equipment(services, folder),
         ask=_nobody,
-        wire_log=WireLog(services.wire_log),
+        wire_log=WireLog(services.wire_level()),
     )
     run.ask = ask_for(run)
     return run

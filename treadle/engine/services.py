@@ -9,15 +9,17 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..gateway.deployment import deployment
 from ..gateway.gateway import ModelGateway
 from ..gateway.transports.faults import MAX_REPLY_BYTES
 from ..gateway.transports.http import HttpTransport
 from ..gateway.transports.websocket import WebSocketTransport
 from ..graph.errors import InvalidInput
 from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, SecretStore
+from ..storage.connections import ConnectionFiles
 from ..storage.disk import Disk, RealDisk
 from ..storage.runs import RunStore
-from ..storage.secrets import EnvironmentSecrets
+from ..storage.secrets import secrets_below
 from ..storage.wire_log import LEVELS, WireLevel
 
 
@@ -48,12 +50,14 @@ class Services:
     """None: an HttpTransport."""
     sockets: ModelSockets | None = None
     """None: real ones beside an HttpTransport; beside a transport of your own, everything goes over that."""
-    secrets: SecretStore = field(default_factory=EnvironmentSecrets)
+    secrets: SecretStore | None = None
+    """None: the environment, the system's keyring, and the data root's file of secrets."""
     clock: Clock = field(default_factory=SystemClock)
     ids: Ids = field(default_factory=RandomIds)
     disk: Disk = field(default_factory=RealDisk)
-    wire_log: WireLevel = "metadata"
-    """What is kept of the calls to the model: nothing, all but the bodies, or the bodies too."""
+    wire_log: WireLevel | None = None
+    """What is kept of the calls to the model: nothing, all but the bodies, or the bodies too. None: as the data root's
+    settings file says, else all but the bodies."""
     reply_limit: int | None = None
     """How many bytes an answer may have, over HTTP or in a turn of a WebSocket; None: 64 MiB.
 
@@ -62,18 +66,26 @@ class Services:
     holder: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:8]}")
     """Who holds the leases: one name for each living engine."""
     store: RunStore = field(init=False)
+    connections: ConnectionFiles = field(init=False)
     gateway: ModelGateway = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.wire_log not in LEVELS:
+        if self.wire_log is not None and self.wire_log not in LEVELS:
             raise InvalidInput(f"wire_log must be one of {', '.join(LEVELS)}, not {self.wire_log!r}")
         limit = _limit(self)
         object.__setattr__(self, "store", RunStore(self.data_root, self.disk))
         transport, sockets = self.transport or HttpTransport(max_reply_bytes=limit), self.sockets
         if sockets is None and isinstance(transport, HttpTransport):
             sockets = WebSocketTransport(self.clock, max_size=transport.max_reply_bytes)
-        gateway = ModelGateway(transport, self.secrets, self.clock, sockets=sockets)
+        connections = ConnectionFiles(self.data_root, self.disk)
+        object.__setattr__(self, "connections", connections)
+        secrets = self.secrets or secrets_below(self.data_root)
+        gateway = ModelGateway(transport, secrets, self.clock, sockets=sockets, connections=connections)
         object.__setattr__(self, "gateway", gateway)
+
+    def wire_level(self) -> WireLevel:
+        """What is kept of the calls to the model. Blocking; raises InvalidInput for a bad settings file."""
+        return self.wire_log or deployment(self.connections).wire_log
 
 
 def _limit(services: Services) -> int:
