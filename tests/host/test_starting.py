@@ -109,3 +109,27 @@ def test_a_profile_file_goes_along_as_its_document(tmp_path: Path) -> None:
 def test_a_profile_that_is_neither_built_in_nor_a_file_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="the built-in profile is default-writer"):
         request(tmp_path / "c.jsonl", profile="editor")
+
+
+def test_a_stored_connection_takes_the_place_of_server_and_model() -> None:
+    chosen = with_model(snapshot(chat_completion_source="openai", model="m"), ModelChoice(connection="work"))
+    other = with_model(snapshot(), ModelChoice(model="faster", connection="work"))
+
+    assert chosen["chatCompletionPayload"]["llm_connection"] == "work"
+    assert other["chatCompletionPayload"]["llm_connection"] == {"id": "work", "model": "faster"}
+
+
+def test_a_snapshot_may_name_a_stored_connection_alone() -> None:
+    assert with_model(snapshot(llm_connection="work"), ModelChoice()) == snapshot(llm_connection="work")
+
+
+def test_a_stored_connection_beside_another_server_is_a_contradiction() -> None:
+    with pytest.raises(InvalidInput, match="leave --base-url and --api-key-env out"):
+        ModelChoice(URL, connection="work").check()
+    with pytest.raises(InvalidInput, match="the snapshot says llm_connection 'work', --base-url and --model something"):
+        with_model(snapshot(llm_connection="work"), ModelChoice(URL, "m"))
+    with pytest.raises(InvalidInput, match="the snapshot says llm_connection 'work', --connection says 'home'"):
+        with_model(snapshot(llm_connection="work"), ModelChoice(connection="home"))
+
+    overruled = with_model(snapshot(llm_connection="work"), ModelChoice(URL, "m"), overrule=True)
+    assert "llm_connection" not in overruled["chatCompletionPayload"]

@@ -13,7 +13,16 @@ from typer.main import get_command
 
 from .. import __version__
 from ..graph.errors import InvalidData, InvalidInput, NotFound, PermissionDenied, TreadleError
-from . import demo_command, graph_command, resume_commands, run_command, runs_commands, wire_command
+from . import (
+    connection_commands,
+    demo_command,
+    graph_command,
+    resume_commands,
+    run_command,
+    runs_commands,
+    secret_commands,
+    wire_command,
+)
 
 FAILED, BAD_INPUT, CANCELLED = 1, 2, 130
 
@@ -32,6 +41,8 @@ app.command("demo")(demo_command.demo)
 app.command("run")(run_command.run)
 app.command("graph")(graph_command.graph)
 app.add_typer(runs_commands.app, name="runs")
+app.add_typer(connection_commands.app, name="connections")
+app.add_typer(secret_commands.app, name="secrets")
 app.command("wire")(wire_command.wire)
 app.command("resume")(resume_commands.resume)
 app.command("cancel")(resume_commands.cancel)

@@ -28,9 +28,11 @@ Data = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Answer every question with yes.")]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON for programs.")]
 WireLog = Annotated[
-    WireLevel,
+    WireLevel | None,
     typer.Option(
-        "--wire-log", help="What to keep of the calls to the model; full keeps their bodies, for treadle wire."
+        "--wire-log",
+        help="What to keep of the calls to the model; full keeps their bodies, for treadle wire.",
+        show_default="the settings file's, else metadata",
     ),
 ]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]

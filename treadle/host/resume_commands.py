@@ -27,7 +27,7 @@ def resume(
     chat: Annotated[
         Path | None, typer.Option("--chat", metavar="CHAT.jsonl", help="Where the chat is now, if it was moved.")
     ] = None,
-    wire_log: WireLog = "metadata",
+    wire_log: WireLog = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:

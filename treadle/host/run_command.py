@@ -26,6 +26,10 @@ def run(
     api_key_env: Annotated[
         str | None, typer.Option(metavar="NAME", help="The environment variable that holds the key.")
     ] = None,
+    connection: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="A stored connection, in place of these (treadle connections list)."),
+    ] = None,
     profile: Annotated[
         str | None, typer.Option(metavar="FILE", help="An agent profile.", show_default="default-writer")
     ] = None,
@@ -38,7 +42,7 @@ def run(
     run_id: Annotated[
         str | None, typer.Option(metavar="ID", help="Name the run: the same name and input is the same run.")
     ] = None,
-    wire_log: WireLog = "metadata",
+    wire_log: WireLog = None,
     data: Data = None,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -49,7 +53,7 @@ def run(
 
     snapshot = read_json(prompt, "the prompt snapshot")
     stage = Stage.at(chat, data_root(data), as_json=as_json, wire_log=wire_log)
-    choice = ModelChoice(base_url, model, api_key_env)
+    choice = ModelChoice(base_url, model, api_key_env, connection)
     questions = sys.stdin.isatty() and not yes
     conflicts = contradictions(snapshot, choice)
     if questions and conflicts:

@@ -9,21 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from rich.console import Console, RenderableType
 
 from ..views import MODEL_TURN_CHARS
 from .driving import all_events
 from .ending import print_json, run_folder
 from .options import AsJson, Data, RunName, existing_data_root
 from .run_summary import summary
-from .tables import event_table, run_table, summary_table, turn_text
+from .tables import event_table, run_table, summary_table, to_screen, turn_text
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine
 
 T = TypeVar("T")
-
-_PIPE_WIDTH = 1000
 
 app = typer.Typer(
     help="Read runs back: what happened, what was said, what was written.",
@@ -49,7 +46,7 @@ def list_runs(
     if as_json:
         print_json([record.to_json() for record in found])
     else:
-        _show(run_table(found))
+        to_screen(run_table(found))
 
 
 @app.command()
@@ -62,7 +59,7 @@ def show(run: RunName, data: Data = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(told.to_json())
     else:
-        _show(summary_table(told))
+        to_screen(summary_table(told))
 
 
 @app.command()
@@ -87,7 +84,7 @@ def events(
     if as_json:
         print_json({"events": [event.to_json() for event in page]})
     else:
-        _show(event_table(page))
+        to_screen(event_table(page))
 
 
 @app.command()
@@ -103,7 +100,7 @@ def turn(
     if as_json:
         print_json(said)
     else:
-        _show(turn_text(said))
+        to_screen(turn_text(said))
 
 
 @app.command()
@@ -131,14 +128,3 @@ def read(root: Path, ask: Callable[[Engine], Awaitable[T]]) -> T:
             return await ask(engine)
 
     return asyncio.run(answer())
-
-
-def _show(what: RenderableType) -> None:
-    """To people as wide as their terminal; into a pipe as wide as it needs, without blanks at the ends of lines."""
-    if sys.stdout.isatty():
-        Console(highlight=False).print(what)
-        return
-    console = Console(highlight=False, width=_PIPE_WIDTH)
-    with console.capture() as captured:
-        console.print(what)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

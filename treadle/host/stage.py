@@ -32,7 +32,7 @@ class Stage:
     console: Console
     plain: bool = False
     as_json: bool = False
-    wire_log: WireLevel = "metadata"
+    wire_log: WireLevel | None = None
 
     @classmethod
     def at(
@@ -42,7 +42,7 @@ class Stage:
         *,
         plain: bool = False,
         as_json: bool = False,
-        wire_log: WireLevel = "metadata",
+        wire_log: WireLevel | None = None,
     ) -> Stage:
         """Raises InvalidInput where the path can't be a chat's."""
         host, ref = ChatFolderHost.for_chat(chat)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..gateway.connection import base_url
+from ..gateway.sources import RECORD
 from ..graph.errors import InvalidInput, NotFound
 from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
@@ -22,6 +23,7 @@ _OPTIONS = {
     "custom_url": "--base-url",
     "model": "--model",
     "secret_id": "--api-key-env",
+    RECORD: "--connection",
 }
 
 
@@ -31,16 +33,21 @@ class ModelChoice(NamedTuple):
     base_url: str | None = None
     model: str | None = None
     api_key_env: str | None = None
+    connection: str | None = None
 
     def check(self) -> None:
-        """Raises InvalidInput for a base URL that is none, or a variable that is not set."""
+        """Raises InvalidInput for a base URL that is none, a variable that is not set, or a server named twice."""
+        if self.connection is not None and (self.base_url or self.api_key_env):
+            raise InvalidInput("--connection names a server and its key; leave --base-url and --api-key-env out")
         if self.base_url is not None:
             base_url(self.base_url, "--base-url")
         if self.api_key_env is not None and not os.environ.get(self.api_key_env):
             raise InvalidInput(f"the environment variable {self.api_key_env} is not set; put the key there")
 
-    def fields(self) -> dict[str, str]:
+    def fields(self) -> dict[str, Json]:
         """The payload's fields that say the same."""
+        if self.connection is not None:
+            return {RECORD: self.connection if self.model is None else {"id": self.connection, "model": self.model}}
         wanted = {
             "chat_completion_source": "custom" if self.base_url else None,
             "custom_url": self.base_url,
@@ -53,6 +60,10 @@ class ModelChoice(NamedTuple):
 def contradictions(snapshot: Json, choice: ModelChoice) -> list[str]:
     """Where the snapshot says one thing of the model and the command line another."""
     payload = payload_of(snapshot)
+    named = payload.get(RECORD)
+    if named is not None and choice.connection is None and choice.fields():
+        options = " and ".join(dict.fromkeys(_OPTIONS[key] for key in choice.fields()))
+        return [f"the snapshot says {RECORD} {named!r}, {options} something else"]
     return [
         f"the snapshot says {key} {payload[key]!r}, {_OPTIONS[key]} says {value!r}"
         for key, value in choice.fields().items()
@@ -82,8 +93,7 @@ def start_request(
     intent = {
         "source": INTENT_SOURCE,
         "generationType": generation_type or "normal",
-        "chatCompletionSource": payload.get("chat_completion_source"),
-        "model": payload.get("model"),
+        **_model_words(payload),
         CHAT_FILE: str(chat.resolve()),
     }
     request: dict[str, Json] = {
@@ -105,7 +115,11 @@ def with_model(snapshot: Json, choice: ModelChoice, *, overrule: bool = False) -
         raise InvalidInput(f"{'; '.join(conflicts)}. Leave the option out, or add --yes to use it instead")
     chosen = copy.deepcopy(snapshot)
     payload = payload_of(chosen)
+    if choice.fields():
+        payload.pop(RECORD, None)
     payload.update(choice.fields())
+    if payload.get(RECORD) is not None:
+        return chosen
     if not payload.get("model"):
         raise InvalidInput("the snapshot names no model; name one with --model")
     if not payload.get("chat_completion_source"):
@@ -113,6 +127,13 @@ def with_model(snapshot: Json, choice: ModelChoice, *, overrule: bool = False) -
             "the snapshot names no model server; name one with --base-url, such as http://127.0.0.1:8080/v1"
         )
     return chosen
+
+
+def _model_words(payload: dict[str, Json]) -> dict[str, Json]:
+    """What the intent says of the model; beside a stored connection the payload's own words on it do not count."""
+    if payload.get(RECORD) is not None:
+        return {"llmConnection": payload[RECORD]}
+    return {"chatCompletionSource": payload.get("chat_completion_source"), "model": payload.get("model")}
 
 
 def _profile(given: str | None) -> dict[str, Json]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import cast
 
 from rich import box
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +18,8 @@ from ..graph.jsontext import Json
 from ..graph.status import RunStatus
 from ..storage.runs import RunRecord
 from .run_summary import Summary
+
+_PIPE_WIDTH = 1000
 
 _STATUS = {
     RunStatus.COMPLETED: "green", RunStatus.PARTIAL_SUCCESS: "yellow", RunStatus.CANCELLED: "yellow", RunStatus.FAILED: "red",
@@ -83,6 +87,37 @@ def turn_text(said: dict[str, Json]) -> Text:
     if not said["toolCalls"]:
         text.append("\n(no tool was called)", style="dim")
     return text
+
+
+def connection_table(rows: Sequence[dict[str, Json]]) -> Table:
+    """One row a connection; a record that can't be used says why in place of its model."""
+    shown: list[tuple[Text, ...]] = []
+    for row in rows:
+        wrong = row.get("error")
+        last = Text(wrong, style="red") if wrong else Text(row["endpoint"] or "")
+        words = (row.get("source"), row.get("format"), row.get("model"), row.get("secret"))
+        shown.append((Text(row["id"]), *(Text(word or "") for word in words), last))
+    return _table(("id", "source", "format", "model", "secret", "endpoint"), shown)
+
+
+def pair_table(document: dict[str, Json]) -> Table:
+    """A field a row; what is null is left out."""
+    pairs = [(key, value) for key, value in document.items() if value is not None]
+    spelled = [
+        (key, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for key, value in pairs
+    ]
+    return _table(("field", "value"), [(Text(key), Text(value)) for key, value in spelled])
+
+
+def to_screen(what: RenderableType) -> None:
+    """To people as wide as their terminal; into a pipe as wide as it needs, without blanks at the ends of lines."""
+    if sys.stdout.isatty():
+        Console(highlight=False).print(what)
+        return
+    console = Console(highlight=False, width=_PIPE_WIDTH)
+    with console.capture() as captured:
+        console.print(what)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def _table(names: tuple[str, ...], rows: Sequence[tuple[Text, ...]]) -> Table:
