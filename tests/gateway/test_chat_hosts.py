@@ -152,7 +152,7 @@ def test_a_mode_that_keeps_tool_turns_leaves_each_message_as_it_stands(mode: Jso
 @pytest.mark.parametrize("key", ["messages", "tools"])
 @pytest.mark.parametrize("setting", ["custom_include_body", "custom_exclude_body"])
 def test_a_body_that_would_replace_the_transcript_makes_no_connection(key: str, setting: str) -> None:
-    given = {key: []} if setting == "custom_include_body" else [key]
+    given: Json = {key: []} if setting == "custom_include_body" else [key]
 
     with pytest.raises(InvalidInput, match=f"custom body keys must not touch '{key}'"):
         gateway().connect(payload(**{setting: given}))
