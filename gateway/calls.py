@@ -23,6 +23,9 @@ _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 CONTENT_PART = "openai.content_part"
 """The provider of native parts that came with the prompt: content parts in OpenAI's form."""
 
+MAX_CALLS = 1000
+"""In one answer: more of them is no answer, but a model that runs in circles."""
+
 
 class CallInvalid(ModelFailed):
     """The model's tool call can't be used: it has no id or name, or its id is not its own."""
@@ -83,6 +86,14 @@ def check_unique(calls: Sequence[ToolCall]) -> None:
         if call.id in seen:
             raise CallInvalid("two tool calls of one answer share an id", details={"callId": call.id})
         seen.add(call.id)
+
+
+def check_count(calls: Sequence[ToolCall]) -> None:
+    """Raises CallInvalid for more calls than anybody could mean: none of them is executed."""
+    if len(calls) > MAX_CALLS:
+        raise CallInvalid(
+            f"{len(calls)} tool calls in one answer; at most {MAX_CALLS} are taken", details={"toolCalls": len(calls)}
+        )
 
 
 def arguments(given: Json) -> tuple[Json, bool]:

@@ -97,6 +97,14 @@ def malformed(what: str) -> ModelFailed:
     return ModelFailed(f"the model's server answered with {what}", code="model.upstream_invalid_response")
 
 
+def quoted(failure: ModelFailed, reply: WireReply, *, scrub: Scrub) -> ModelFailed:
+    """The failure, with the beginning of an answer that has no shape of its format: it may say in words what is wrong."""
+    if failure.error_code == "model.upstream_invalid_response":
+        told = {"status": reply.status, "bytes": len(reply.body), "preview": preview(reply.body, scrub)}
+        failure.details = {**told, **failure.details}
+    return failure
+
+
 def filtered(reason: str) -> ModelFailed:
     details: dict[str, object] = {"kind": Kind.CONTENT_FILTER.value, "reason": reason, "userRetryable": True}
     return ModelFailed("the provider's content filter stopped the answer", details=details)

@@ -10,7 +10,7 @@ from ..graph.jsontext import Json
 from ..graph.messages import Finish, Message, ModelResponse, NativePart, ToolSpec
 from ..graph.ports import Clock, ConnectionStore, ModelSockets, ModelTransport, SecretStore, WireReply, WireRequest
 from . import custody, errors, provider_state, transcript
-from .calls import CONTENT_PART, is_own
+from .calls import CONTENT_PART, check_count, is_own
 from .connection import Connection, without_query
 from .delivery import Delivered, Delivery, WireCall
 from .deployment import deployment
@@ -248,6 +248,9 @@ class ModelGateway:
             response = shape.decode(body, connection, tools, connection.origin)
         except Unreadable as error:
             raise errors.unreadable(reply, str(error), scrub=connection.scrub) from None
+        except ModelFailed as failure:
+            raise errors.quoted(failure, reply, scrub=connection.scrub) from failure.__cause__
+        check_count(response.tool_calls)
         if shape.COUNTED:
             custody.check_arrival(response, shape.NATIVE)
         return response

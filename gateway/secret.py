@@ -36,9 +36,9 @@ class Secret:
 
 
 def scrub(text: str, secrets: Iterable[Secret]) -> str:
-    """`text` without any of the secrets' exact values, and without the queries of URLs."""
+    """`text` without any of the secrets' exact values, also as JSON spells them, and without the queries of URLs."""
     for value in _values(secrets):
-        text = text.replace(value, _MASK)
+        text = text.replace(value, _MASK).replace(dumps(value)[1:-1].decode(), _MASK)
     return _QUERY.sub(r"\1", text)
 
 

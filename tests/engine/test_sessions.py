@@ -16,9 +16,13 @@ from treadle.gateway.transports.websocket import WebSocketTransport
 from treadle.graph.events import EventType
 from treadle.graph.jsontext import Json
 from treadle.graph.status import RunStatus
+from treadle.testkit.replies import call
+from treadle.testkit.simulators.openai_responses import OpenAIResponsesServer
+from treadle.testkit.turns import says
 
 from ..gateway.responses_side import REASONING, Answer, ResponsesSide, asked, completed, created, fault
 from ..scenarios.stage import RUN, Played, Stage
+from . import upstream
 
 WRITE = completed(
     "r1", REASONING, asked("c1", "workspace_write_file", json.dumps({"path": "output/main.md", "content": "Tea."}))
@@ -143,3 +147,13 @@ async def test_a_socket_that_takes_ten_seconds_to_close_delays_no_end(stage: Sta
     assert record.status is RunStatus.COMPLETED
     assert is_closing
     assert took < HANGS_S / 2
+
+
+async def test_a_connection_whose_sockets_are_turned_off_goes_by_http(stage: Stage) -> None:
+    script = [says("", call("workspace.list_files")), says("The end.")]
+    async with OpenAIResponsesServer(script) as server:
+        left = await upstream.played(stage, upstream.payload(server, connection_dialect=upstream.OVER_HTTP))
+
+    assert ([one.method for one in server.requests], server.sockets, server.refusals) == (["POST", "POST"], 0, [])
+    assert list(left.turns) == [1, 2]
+    assert not left.of(EventType.PROVIDER_SESSION_REPLAYED)

@@ -51,8 +51,8 @@ async def test_a_frame_over_the_limit_names_the_limit_and_is_not_worth_another_t
 
 async def test_the_frames_of_a_turn_count_together(clock: ManualClock) -> None:
     async def answer(socket: ServerConnection, _: str | bytes) -> None:
-        for _frame in range(5):
-            await socket.send("x" * 300)
+        for size in (300, 300, 300, 300):
+            await socket.send("x" * size)
 
     sockets = WebSocketTransport(clock, max_size=1000)
     async with Echo(answer).running() as server:
