@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph.errors import InvalidData
+from ..graph.errors import InvalidData, NativeMetadataLost
 from ..graph.events import EventType
 from ..graph.jsontext import Json, is_object
 from ..graph.messages import ToolCall, ToolResult, tool_result
@@ -47,11 +47,18 @@ def stored_turn(run: Run, round_number: int) -> Turn:
         state, spoken = response["providerState"], response["providerMetadata"]["providerFormat"]
     except (KeyError, TypeError) as error:
         raise InvalidData(f"{path} is not a model response: {error}") from error
-    body = run.folder.read(body_path(round_number))
+    body = _body(run, round_number)
     answer = run.gateway.decode_stored(
         run.connection, body, registry.specs(), sha256=sha256, origin=origin, provider_format=spoken
     )
     return Turn(answer, born, state)
+
+
+def _body(run: Run, round_number: int) -> bytes:
+    try:
+        return run.folder.read(body_path(round_number))
+    except InvalidData as error:
+        raise NativeMetadataLost(f"a stored reply is lost: {error.message}; nothing was sent") from error
 
 
 def result_path(run: Run, round_number: int, call_id: str) -> str:
