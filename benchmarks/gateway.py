@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     encoded, decoded = encode_costs(size), decode_costs(size)
     figures |= {"encode": [cost.to_json() for cost in encoded], "decode": [cost.to_json() for cost in decoded]}
     shown = ["## Encode", *_encode_table(encoded), "", "## Decode", *_decode_table(decoded)]
-    absent = missing(LIBRARIES) if given.with_libraries else list(LIBRARIES)
+    absent = missing(LIBRARIES) if given.with_libraries else [library.name for library in LIBRARIES]
     if given.with_libraries:
         shown += ["", *(f"not installed, so left out: {name}" for name in absent)]
         timed = timings(size, absent)

@@ -52,11 +52,16 @@ class Responses:
 
     def turn(self, answer: Any, result: str) -> list[Any]:
         results = [
-            {"type": "function_call_output", "call_id": item.call_id, "output": result}
+            {"type": "function_call_output", "call_id": _of(item, "call_id"), "output": result}
             for item in answer.output
-            if item.type == "function_call"
+            if _of(item, "type") == "function_call"
         ]
         return [*answer.output, *results]
+
+
+def _of(item: Any, name: str) -> Any:
+    """Output items come as objects or as dicts."""
+    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
 
 
 def _claude(url: str) -> Completion:

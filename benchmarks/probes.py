@@ -1,3 +1,4 @@
+# ruff: noqa: UP031 - JSON is written with the braces it has
 """Answers that hold one thing each that a replay may lose, and what became of it in the next request."""
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def _responses() -> Iterator[Probe]:
         )  # fmt: skip
         head = '"id":"resp_1","object":"response","created_at":1,"status":"completed","model":"gpt-5.2","error":null'
         rest = '"parallel_tool_calls":true,"tool_choice":"auto","tools":[],"usage":%s' % _USAGE
-        return '{%s,"output":[%s],%s}' % (head, ",".join([reasoning, message, call]), rest)
+        return '{%s,"output":[%s],%s}' % (head, f"{reasoning},{message},{call}", rest)
 
     yield Probe("openai_responses", "encrypted_content of reasoning", reply(data='"MARK+enc/=="'), '"MARK+enc/=="')
     for place, name in enumerate(("reasoning", "message", "function_call")):
