@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from answers import Answer, answer, prose, written
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
+from treadle.gateway.connections.secret import Secret
 from treadle.gateway.gateway import ModelGateway, format_of
 from treadle.gateway.outgoing import Fragment
-from treadle.gateway.secret import Secret
 from treadle.graph.messages import (
     Message,
     ModelResponse,

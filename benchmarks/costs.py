@@ -13,7 +13,7 @@ import orjson
 from answers import WRITERS, Answer, answer, written
 from conversation import STATE, TOOLS, connection, decoded, gateway, transcript
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.gateway import ModelGateway
 from treadle.gateway.outgoing import Fragment
 from treadle.graph.jsontext import Json

@@ -9,10 +9,10 @@ from typing import Any
 from conversation import STATE, NoSecrets
 from talks import DESCRIPTION, KEY, NAME, PROMPT, SCHEMA, Library
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
+from treadle.gateway.connections.secret import Secret
 from treadle.gateway.gateway import Exchange, ModelGateway
 from treadle.gateway.outgoing import Fragment
-from treadle.gateway.secret import Secret
 from treadle.gateway.transports.http import HttpTransport
 from treadle.graph.messages import Message, Role, TextPart, ToolResult, ToolResultPart, ToolSpec
 from treadle.testkit.ports import ManualClock

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.formats import openai_compatible
 from treadle.gateway.gateway import FORMATS
 from treadle.graph.jsontext import Json

@@ -13,7 +13,7 @@ from ..graph.errors import ModelFailed
 from ..graph.identity import CallId
 from ..graph.jsontext import Json, is_object
 from ..graph.messages import Message, NativePart, Part, ToolCall, ToolResult, ToolResultPart, ToolSpec
-from .connection import Connection
+from .connections.connection import Connection
 from .wire import value_of
 
 _WIRE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -6,7 +6,7 @@ from ..graph.ports import Clock, ModelSockets, ModelTransport, WireReply, WireRe
 from .format import Format
 from .outgoing import Outgoing
 from .provider_state import HTTP
-from .sessions import NO_WEBSOCKET, Sessions
+from .responses.sessions import NO_WEBSOCKET, Sessions
 from .wire_calls import Build, Delivered, WireCall, recorded
 
 __all__ = ["Build", "Delivered", "Delivery", "WireCall"]

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from ..graph.jsontext import Json
 from ..graph.messages import Message, ModelResponse, ToolSpec
-from .connection import Connection
+from .connections.connection import Connection
 from .outgoing import Fragment, Outgoing
 from .wire import Body
 

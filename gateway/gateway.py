@@ -11,17 +11,17 @@ from ..graph.messages import Finish, Message, ModelResponse, NativePart, ToolSpe
 from ..graph.ports import Clock, ConnectionStore, ModelSockets, ModelTransport, SecretStore, WireReply, WireRequest
 from . import custody, errors, provider_state, transcript
 from .calls import CONTENT_PART, check_count, is_own
-from .connection import Connection, without_query
+from .connections.connection import Connection, without_query
+from .connections.deployment import deployment
+from .connections.policy import check_tools
+from .connections.sources import connection_from_payload
+from .connections.stored import selected
+from .connections.vertex_tokens import AccessTokens
 from .delivery import Delivered, Delivery, WireCall
-from .deployment import deployment
 from .format import Format, Revised
 from .formats import claude_messages, gemini, gemini_interactions, openai_compatible, openai_responses
-from .llm_connection import selected
 from .outgoing import Fragment, Outgoing
-from .policy import check_tools
-from .sources import connection_from_payload
 from .sse import is_stream
-from .vertex_tokens import AccessTokens
 from .wire import Unreadable
 
 _BUILT: tuple[Format, ...] = (claude_messages, gemini, gemini_interactions, openai_compatible, openai_responses)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ..graph.jsontext import Json
 from ..graph.messages import Role, ToolSpec
-from .connection import Connection
+from .connections.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)

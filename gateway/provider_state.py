@@ -11,7 +11,7 @@ from typing import TypeGuard
 from ..graph.errors import ModelFailed
 from ..graph.jsontext import Json, is_object
 from ..graph.messages import ModelResponse, NativePart
-from .connection import Connection
+from .connections.connection import Connection
 
 SOCKET = "responses_websocket"
 HTTP = "http"

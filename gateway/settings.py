@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..graph.errors import InvalidInput, ModelFailed
 from ..graph.jsontext import Json, dumps, is_object
 from ..graph.messages import ToolSpec
-from .connection import Connection
+from .connections.connection import Connection
 
 _PLAIN = (
     "temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "stop", "seed", "user", "presence_penalty",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..gateway.connection import Connection
+from ..gateway.connections.connection import Connection
 from ..gateway.gateway import ModelGateway, native_left
 from ..gateway.outgoing import Fragment
 from ..graph.jsontext import Json

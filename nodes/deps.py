@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from ..gateway.connection import Connection
+from ..gateway.connections.connection import Connection
 from ..gateway.gateway import ModelGateway
 from ..graph.errors import RunFailed, TreadleError
 from ..graph.jsontext import Json

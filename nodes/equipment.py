@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..gateway.dialects import KEY as DIALECT
+from ..gateway.connections.dialects import KEY as DIALECT
+from ..gateway.connections.sources import RECORD
 from ..gateway.gateway import ModelGateway
-from ..gateway.sources import RECORD
 from ..graph.errors import InvalidInput, NotFound
 from ..graph.jsontext import Json
 from ..graph.profile import ResolvedProfile, resolved_profile

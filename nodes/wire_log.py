@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..gateway.connection import Connection, without_query
+from ..gateway.connections.connection import Connection, without_query
+from ..gateway.connections.secret import masked
 from ..gateway.delivery import WireCall
-from ..gateway.secret import masked
 from ..graph.jsontext import Json
 from ..graph.text import sha256_bytes
 from ..storage.folder import Change, Put, pretty

@@ -21,10 +21,10 @@ from ...graph.messages import (
     ToolSpec,
 )  # fmt: skip
 from .. import calls, errors
-from ..claude_answer import read_answer
-from ..claude_blocks import encoded
-from ..claude_cache import check_unmarked, mark, mark_system, mark_turns
-from ..claude_settings import (
+from ..claude.answer import read_answer
+from ..claude.blocks import encoded
+from ..claude.cache import check_unmarked, mark, mark_system, mark_turns
+from ..claude.settings import (  # fmt: skip
     body_settings,
     cache_ttl,
     choice_json,
@@ -33,9 +33,9 @@ from ..claude_settings import (
     tools_json,
     uses_system,
     without_budget,
-)  # fmt: skip
-from ..claude_turns import in_foreign_tool_turn, leading_system, system_blocks, turns
-from ..connection import Connection
+)
+from ..claude.turns import in_foreign_tool_turn, leading_system, system_blocks, turns
+from ..connections.connection import Connection
 from ..outgoing import Fragment, Outgoing
 from ..settings import setting_pairs, with_overrides
 from ..wire import Body, array_bytes, slice_of, slices

@@ -22,18 +22,18 @@ from ...graph.messages import (
     ToolSpec,
 )  # fmt: skip
 from .. import calls, errors, wire
-from ..connection import Connection
-from ..gemini_contents import encoded, opening, system_text, turns
-from ..gemini_settings import (
+from ..connections.connection import Connection
+from ..gemini.contents import encoded, opening, system_text, turns
+from ..gemini.settings import (  # fmt: skip
     auth_headers,
     body_settings,
     calling_config,
     gives_positional_ids,
     url_of,
     uses_system,
-)  # fmt: skip
+)
 from ..outgoing import Fragment, Outgoing
-from ..schema import GEMINI, check_aliases, tool_parameters
+from ..schemas.rules import GEMINI, check_aliases, tool_parameters
 from ..settings import setting_pairs, wire_tool_choice, with_overrides
 from ..wire import Body, slice_at, slices_at
 

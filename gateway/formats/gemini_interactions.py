@@ -26,10 +26,10 @@ from ...graph.messages import (
     arguments_text,
 )  # fmt: skip
 from .. import calls, errors, wire
-from ..connection import Connection
-from ..gemini_interactions_settings import function_tools, interaction_settings
-from ..interactions_input import Schema, input_pieces, schema_of, system_instruction
-from ..interactions_media import block_of, text_block
+from ..connections.connection import Connection
+from ..interactions.input import Schema, input_pieces, schema_of, system_instruction
+from ..interactions.media import block_of, text_block
+from ..interactions.settings import function_tools, interaction_settings
 from ..outgoing import Fragment, Outgoing
 from ..settings import setting_pairs
 from ..wire import (

@@ -22,11 +22,12 @@ from ...graph.messages import (
     ToolSpec,
     arguments_text,
 )  # fmt: skip
-from .. import calls, chat_stream, errors, wire
-from ..connection import Connection
-from ..native_chat import body_without_reasoning, empty_content, refuses_reasoning, replayed
+from .. import calls, errors, wire
+from ..chat import stream as chat_stream
+from ..chat.native import body_without_reasoning, empty_content, refuses_reasoning, replayed
+from ..connections.connection import Connection
 from ..outgoing import Fragment, Outgoing
-from ..schema import SchemaRules, render_tools
+from ..schemas.rules import SchemaRules, render_tools
 from ..settings import chat_settings, setting_pairs, thinks, wire_tool_choice, with_overrides
 from ..sse import is_stream
 from ..wire import Body, array_bytes, object_bytes, slice_at, slices_at, spliced, to_bytes, to_text

@@ -21,11 +21,11 @@ from ...graph.messages import (
     ToolSpec,
 )  # fmt: skip
 from .. import calls, errors, wire
-from ..connection import Connection
+from ..connections.connection import Connection
 from ..outgoing import Fragment, Outgoing
-from ..responses_events import answer, ends
-from ..responses_items import assistant_items, prompt_item, replayed
-from ..responses_settings import responses_settings, responses_tool_choice, responses_tools, stores
+from ..responses.events import answer, ends
+from ..responses.items import assistant_items, prompt_item, replayed
+from ..responses.settings import responses_settings, responses_tool_choice, responses_tools, stores
 from ..settings import setting_pairs
 from ..wire import Body, Unreadable, documents, object_bytes, slice_of, slices, spliced, to_text, value_of
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import httpx
 
 from ...graph.ports import WireReply, WireRequest
-from ..connection import without_query
+from ..connections.connection import without_query
 from .faults import (
     ERROR_BODY_BYTES,
     MAX_REPLY_BYTES,

@@ -24,7 +24,7 @@ from websockets.protocol import State
 
 from ...graph.errors import ModelFailed
 from ...graph.ports import UpgradeRefused, WireReply
-from ..connection import without_query
+from ..connections.connection import without_query
 from .faults import ERROR_BODY_BYTES, connect_fault, is_bad_certificate, line_failed, not_askable, too_long
 from .socket_times import SocketTimes
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.formats import claude_messages as claude
 from treadle.gateway.outgoing import Fragment, Outgoing
 from treadle.graph.identity import CallId

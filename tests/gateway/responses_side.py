@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from websockets.asyncio.server import ServerConnection, serve
 
-from treadle.gateway.connection import Connection
-from treadle.gateway.secret import Secret
+from treadle.gateway.connections.connection import Connection
+from treadle.gateway.connections.secret import Secret
 from treadle.graph.jsontext import Json
 
 from .words import KEY

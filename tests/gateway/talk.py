@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.delivery import WireCall
 from treadle.gateway.gateway import Exchange, ModelGateway
 from treadle.graph.errors import ModelFailed

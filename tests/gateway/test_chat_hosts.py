@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.gateway import ModelGateway
 from treadle.gateway.transports.http import HttpTransport
 from treadle.graph.errors import InvalidInput

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from treadle.gateway.claude_answer import read_answer
-from treadle.gateway.connection import Connection
+from treadle.gateway.claude.answer import read_answer
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.gateway import Exchange, ModelGateway
 from treadle.gateway.transports.http import HttpTransport
 from treadle.graph.errors import ModelFailed

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.claude_settings import cache_ttl
-from treadle.gateway.connection import Switches
+from treadle.gateway.claude.settings import cache_ttl
+from treadle.gateway.connections.connection import Switches
+from treadle.gateway.connections.secret import Secret
 from treadle.gateway.formats import claude_messages as claude
-from treadle.gateway.secret import Secret
 from treadle.graph.errors import InvalidInput, ModelFailed
 from treadle.graph.jsontext import Json
 from treadle.graph.messages import Role, ToolSpec

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from treadle.gateway.calls import CONTENT_PART
-from treadle.gateway.claude_blocks import wire_id
+from treadle.gateway.claude.blocks import wire_id
 from treadle.graph.errors import ModelFailed
 from treadle.graph.jsontext import Json, dumps
 from treadle.graph.messages import MediaPart, Message, NativePart, Part, ReasoningPart, Role, TextPart, ToolCallPart

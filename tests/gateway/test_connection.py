@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.connection import Connection
-from treadle.gateway.secret import Secret
-from treadle.gateway.vertex import ServiceAccount, Vertex
+from treadle.gateway.connections.connection import Connection
+from treadle.gateway.connections.secret import Secret
+from treadle.gateway.connections.vertex import ServiceAccount, Vertex
 
 from .words import KEY, connection
 

@@ -13,7 +13,7 @@ from treadle.gateway.delivery import Delivery, WireCall
 from treadle.gateway.formats import openai_compatible
 from treadle.gateway.outgoing import Fragment, Outgoing
 from treadle.gateway.provider_state import HTTP
-from treadle.gateway.sessions import NO_WEBSOCKET
+from treadle.gateway.responses.sessions import NO_WEBSOCKET
 from treadle.gateway.transports.http import HttpTransport, Timeouts
 from treadle.graph.errors import ModelFailed
 from treadle.graph.messages import Role

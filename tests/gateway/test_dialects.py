@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from treadle.gateway.connection import Switches
-from treadle.gateway.dialects import check_dialect, switches_of
+from treadle.gateway.connections.connection import Switches
+from treadle.gateway.connections.dialects import check_dialect, switches_of
 from treadle.gateway.formats import openai_compatible
 from treadle.gateway.wire import read
 from treadle.graph.errors import InvalidInput

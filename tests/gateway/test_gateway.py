@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.gateway import Exchange, ModelGateway, native_left
 from treadle.gateway.transports.http import HttpTransport
 from treadle.graph.errors import InvalidInput, ModelFailed, NativeMetadataLost

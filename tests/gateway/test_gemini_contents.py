@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.gateway.calls import CONTENT_PART
-from treadle.gateway.connection import Connection
-from treadle.gateway.gemini_settings import is_gemini_3
+from treadle.gateway.connections.connection import Connection
+from treadle.gateway.gemini.settings import is_gemini_3
 from treadle.graph.errors import ModelFailed
 from treadle.graph.identity import CallId
 from treadle.graph.jsontext import Json

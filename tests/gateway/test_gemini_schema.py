@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.gateway.gemini_schema import KNOWN
-from treadle.gateway.schema import GEMINI, RULES, sanitized, tool_parameters
+from treadle.gateway.schemas.gemini import KNOWN
+from treadle.gateway.schemas.rules import GEMINI, RULES, sanitized, tool_parameters
 from treadle.graph.errors import ModelFailed
 from treadle.graph.jsontext import Json, dumps, is_object
 

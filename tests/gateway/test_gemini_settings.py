@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.gemini_settings import auth_headers, body_settings, url_of
-from treadle.gateway.secret import Secret
-from treadle.gateway.vertex import ServiceAccount, Vertex
+from treadle.gateway.connections.secret import Secret
+from treadle.gateway.connections.vertex import ServiceAccount, Vertex
+from treadle.gateway.gemini.settings import auth_headers, body_settings, url_of
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
 

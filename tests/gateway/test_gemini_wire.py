@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from treadle.gateway.connection import Connection, without_query
+from treadle.gateway.connections.connection import Connection, without_query
 from treadle.gateway.gateway import Exchange, ModelGateway
 from treadle.gateway.transports.http import HttpTransport
 from treadle.graph.errors import ModelFailed, NativeMetadataLost

@@ -8,7 +8,7 @@ import pytest
 
 from treadle.gateway.calls import CONTENT_PART
 from treadle.gateway.formats import gemini_interactions as shape
-from treadle.gateway.interactions_media import block_of
+from treadle.gateway.interactions.media import block_of
 from treadle.graph.errors import ModelFailed
 from treadle.graph.jsontext import Json, dumps
 from treadle.graph.messages import MediaPart, Message, NativePart, ReasoningPart, Role, TextPart

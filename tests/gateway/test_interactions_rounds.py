@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.gateway import Exchange, ModelGateway
 from treadle.gateway.transports.http import HttpTransport
 from treadle.graph.errors import ModelFailed

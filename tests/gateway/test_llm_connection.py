@@ -6,9 +6,9 @@ import traceback
 
 import pytest
 
-from treadle.gateway.connection import Connection, Switches
-from treadle.gateway.llm_connection import parse_connection, selected
-from treadle.gateway.sources import connection_from_payload
+from treadle.gateway.connections.connection import Connection, Switches
+from treadle.gateway.connections.sources import connection_from_payload
+from treadle.gateway.connections.stored import parse_connection, selected
 from treadle.graph.errors import InvalidInput, NotFound
 from treadle.graph.jsontext import Json
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treadle.gateway.connection import Dialect
-from treadle.gateway.native_chat import body_without_reasoning, rebuilt, refuses_reasoning, replayed
+from treadle.gateway.chat.native import body_without_reasoning, rebuilt, refuses_reasoning, replayed
+from treadle.gateway.connections.connection import Dialect
 
 from .traps import trap
 from .words import json_texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treadle.gateway.overrides import header_lines, key_list, key_values
+from treadle.gateway.connections.overrides import header_lines, key_list, key_values
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
 

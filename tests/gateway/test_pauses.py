@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.delivery import WireCall
 from treadle.gateway.format import Format
 from treadle.gateway.formats import openai_compatible as chat

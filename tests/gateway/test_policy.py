@@ -6,10 +6,10 @@ import traceback
 
 import pytest
 
-from treadle.gateway.deployment import Deployment, deployment, parse_deployment
+from treadle.gateway.connections.deployment import Deployment, deployment, parse_deployment
+from treadle.gateway.connections.sources import connection_from_payload
+from treadle.gateway.connections.stored import selected
 from treadle.gateway.gateway import ModelGateway
-from treadle.gateway.llm_connection import selected
-from treadle.gateway.sources import connection_from_payload
 from treadle.gateway.transports.http import HttpTransport
 from treadle.graph.errors import InvalidInput, ModelFailed
 from treadle.graph.jsontext import Json

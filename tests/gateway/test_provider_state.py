@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.gateway import provider_state
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.formats import openai_compatible
 from treadle.gateway.gateway import FORMATS, ModelGateway
 from treadle.gateway.outgoing import Outgoing

@@ -8,7 +8,7 @@ import pytest
 
 from treadle.gateway import errors
 from treadle.gateway.formats import openai_responses as responses
-from treadle.gateway.responses_events import Listener
+from treadle.gateway.responses.events import Listener
 from treadle.gateway.wire import Unreadable
 from treadle.graph.jsontext import Json
 from treadle.graph.messages import NativePart

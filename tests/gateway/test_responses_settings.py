@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.responses_settings import responses_settings, responses_tool_choice, responses_tools
+from treadle.gateway.responses.settings import responses_settings, responses_tool_choice, responses_tools
 from treadle.graph.errors import InvalidInput, ModelFailed
 from treadle.graph.jsontext import Json
 from treadle.graph.messages import ToolSpec

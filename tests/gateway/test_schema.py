@@ -7,7 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.schema import CLAUDE, GEMINI, OPENAI, RULES, SchemaRules, render_tools, sanitized, tool_parameters
+from treadle.gateway.schemas.rules import (
+    CLAUDE,
+    GEMINI,
+    OPENAI,
+    RULES,
+    SchemaRules,
+    render_tools,
+    sanitized,
+    tool_parameters,
+)
 from treadle.graph.errors import ModelFailed
 from treadle.graph.jsontext import Json, dumps
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.gateway.secret import Secret, scrub
+from treadle.gateway.connections.secret import Secret, scrub
 
 from .words import KEY, connect, connection
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.connection import Connection, Switches
+from treadle.gateway.connections.connection import Connection, Switches
 from treadle.gateway.gateway import ModelGateway
 from treadle.gateway.transports.http import HttpTransport
 from treadle.gateway.transports.websocket import WebSocketTransport

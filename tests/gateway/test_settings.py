@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.settings import chat_settings, reasoning_effort, wire_tool_choice
 from treadle.graph.errors import InvalidInput, ModelFailed
 from treadle.graph.jsontext import Json

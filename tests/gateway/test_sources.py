@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treadle.gateway.sources import connection_from_payload
+from treadle.gateway.connections.sources import connection_from_payload
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
 

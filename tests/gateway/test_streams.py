@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.gateway import chat_stream, claude_stream, sse
+from treadle.gateway import sse
+from treadle.gateway.chat import stream as chat_stream
+from treadle.gateway.claude import stream as claude_stream
 from treadle.gateway.wire import Body, Unreadable, member
 from treadle.graph.errors import ModelFailed
 from treadle.graph.jsontext import Json

@@ -16,12 +16,12 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
+from treadle.gateway.connections.sources import connection_from_payload
+from treadle.gateway.connections.vertex import service_account
+from treadle.gateway.connections.vertex_tokens import AccessTokens, signed_word
 from treadle.gateway.gateway import ModelGateway
-from treadle.gateway.sources import connection_from_payload
 from treadle.gateway.transports.http import HttpTransport
-from treadle.gateway.vertex import service_account
-from treadle.gateway.vertex_tokens import AccessTokens, signed_word
 from treadle.graph.errors import InvalidInput, ModelFailed
 from treadle.graph.jsontext import Json, dumps
 from treadle.testkit.ports import ManualClock

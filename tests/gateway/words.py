@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from treadle.gateway.connection import Connection, Dialect
-from treadle.gateway.secret import Secret
-from treadle.gateway.sources import connection_from_payload
+from treadle.gateway.connections.connection import Connection, Dialect
+from treadle.gateway.connections.secret import Secret
+from treadle.gateway.connections.sources import connection_from_payload
 from treadle.graph.jsontext import Json
 from treadle.graph.messages import ToolSpec
 

@@ -9,7 +9,7 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..gateway.deployment import deployment
+from ..gateway.connections.deployment import deployment
 from ..gateway.gateway import ModelGateway
 from ..gateway.transports.faults import MAX_REPLY_BYTES
 from ..gateway.transports.http import HttpTransport

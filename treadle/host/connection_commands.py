@@ -93,7 +93,7 @@ def add(
 @app.command()
 def remove(connection: ConnectionId, data: Data = None) -> None:
     """Forget a connection; its key stays among the secrets."""
-    from ..gateway.llm_connection import check_id
+    from ..gateway.connections.stored import check_id
 
     if not _services(data).connections.remove(check_id(connection)):
         raise NotFound(f"there is no connection {connection}", code="llm_connection.not_found")

@@ -6,12 +6,12 @@ import time
 from typing import NamedTuple
 
 from ..engine.services import Services
-from ..gateway.connection import without_query
-from ..gateway.connection_record import KIND
-from ..gateway.endpoints import canonical_source
-from ..gateway.llm_connection import check_id, parse_connection, stored_connection
-from ..gateway.sources import RECORD
-from ..gateway.vertex_tokens import signed_word
+from ..gateway.connections.connection import without_query
+from ..gateway.connections.endpoints import canonical_source
+from ..gateway.connections.record import KIND
+from ..gateway.connections.sources import RECORD
+from ..gateway.connections.stored import check_id, parse_connection, stored_connection
+from ..gateway.connections.vertex_tokens import signed_word
 from ..graph.errors import InvalidInput, TreadleError
 from ..graph.jsontext import Json, is_object
 

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from ..gateway.connection import base_url
-from ..gateway.sources import RECORD
+from ..gateway.connections.connection import base_url
+from ..gateway.connections.sources import RECORD
 from ..graph.errors import InvalidInput, NotFound
 from ..graph.identity import ChatRef
 from ..graph.jsontext import Json

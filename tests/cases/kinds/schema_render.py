@@ -6,7 +6,7 @@ import asyncio
 import copy
 
 from treadle.gateway.gateway import FORMATS, ModelGateway
-from treadle.gateway.schema import RULES, tool_parameters
+from treadle.gateway.schemas.rules import RULES, tool_parameters
 from treadle.graph.jsontext import Json, dumps, loads
 from treadle.graph.messages import Message, Role, TextPart, ToolSpec
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.formats import openai_responses as responses
 from treadle.gateway.outgoing import Fragment, Outgoing
 from treadle.graph.errors import ModelFailed

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from treadle.gateway.connection import Connection, Switches
+from treadle.gateway.connections.connection import Connection, Switches
 from treadle.gateway.custody import check_arrival
 from treadle.gateway.formats import gemini
 from treadle.gateway.outgoing import Outgoing
-from treadle.gateway.schema import GEMINI, tool_parameters
+from treadle.gateway.schemas.rules import GEMINI, tool_parameters
 from treadle.gateway.wire import Unreadable, read
 from treadle.graph.errors import ModelFailed, NativeMetadataLost
 from treadle.graph.jsontext import Json

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from treadle.gateway.connection import Connection
+from treadle.gateway.connections.connection import Connection
 from treadle.gateway.formats import gemini_interactions as shape
 from treadle.gateway.gateway import FORMATS, ModelGateway
 from treadle.gateway.outgoing import Outgoing

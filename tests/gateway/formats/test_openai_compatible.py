@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from treadle.gateway.calls import CONTENT_PART
-from treadle.gateway.connection import Connection, Dialect
+from treadle.gateway.connections.connection import Connection, Dialect
 from treadle.gateway.formats import openai_compatible as chat
 from treadle.gateway.outgoing import Fragment, Outgoing
 from treadle.gateway.wire import read

@@ -5,11 +5,11 @@ from __future__ import annotations
 from .mutation import Mutation
 
 _FORMAT = "gateway/formats/openai_compatible.py"
-_NATIVE = "gateway/native_chat.py"
+_NATIVE = "gateway/chat/native.py"
 _CALLS = "gateway/calls.py"
-_DIALECTS = "gateway/dialects.py"
-_STREAM = "gateway/chat_stream.py"
-_OVERRIDES = "gateway/overrides.py"
+_DIALECTS = "gateway/connections/dialects.py"
+_STREAM = "gateway/chat/stream.py"
+_OVERRIDES = "gateway/connections/overrides.py"
 
 MUTATIONS = (
     Mutation(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .mutation import Mutation
 
-_BLOCKS = "gateway/claude_blocks.py"
-_TURNS = "gateway/claude_turns.py"
-_CACHE = "gateway/claude_cache.py"
+_BLOCKS = "gateway/claude/blocks.py"
+_TURNS = "gateway/claude/turns.py"
+_CACHE = "gateway/claude/cache.py"
 _FORMAT = "gateway/formats/claude_messages.py"
 _ERRORS = "gateway/errors.py"
 _GATEWAY = "gateway/gateway.py"
@@ -29,7 +29,7 @@ MUTATIONS = (
     Mutation(12, _TURNS, "if not self._turns or self._turns[-1].role is not Role.USER:", "if True:"),
     Mutation(12, _TURNS, "turn.blocks.insert(turn.results, ", "turn.blocks.insert(0, "),
     Mutation(12, _TURNS, "turn.blocks.insert(turn.results, ", "turn.blocks.insert(len(turn.blocks), "),
-    Mutation(13, "gateway/claude_settings.py", 'if choice == "auto" or thinking:', 'if choice == "auto":'),
+    Mutation(13, "gateway/claude/settings.py", 'if choice == "auto" or thinking:', 'if choice == "auto":'),
     Mutation(
         14,
         _BLOCKS,
@@ -54,7 +54,7 @@ MUTATIONS = (
     Mutation(48, _FORMAT, "_check_signed(content)\n    parts", "pass\n    parts"),
     Mutation(
         64,
-        "gateway/claude_stream.py",
+        "gateway/claude/stream.py",
         'self.input.append(str(delta.value.get("partial_json", "")))',
         'self.input.append(_checked(str(delta.value.get("partial_json", ""))))',
     ),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .mutation import Mutation
 
-_CONTENTS = "gateway/gemini_contents.py"
+_CONTENTS = "gateway/gemini/contents.py"
 _FORMAT = "gateway/formats/gemini.py"
-_SCHEMA = "gateway/gemini_schema.py"
-_SETTINGS = "gateway/gemini_settings.py"
+_SCHEMA = "gateway/schemas/gemini.py"
+_SETTINGS = "gateway/gemini/settings.py"
 _ERRORS = "gateway/errors.py"
 
 MUTATIONS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from .mutation import Mutation
 
 _FORMAT = "gateway/formats/openai_responses.py"
-_ITEMS = "gateway/responses_items.py"
-_SETTINGS = "gateway/responses_settings.py"
-_EVENTS = "gateway/responses_events.py"
+_ITEMS = "gateway/responses/items.py"
+_SETTINGS = "gateway/responses/settings.py"
+_EVENTS = "gateway/responses/events.py"
 _STATE = "gateway/provider_state.py"
-_SESSIONS = "gateway/sessions.py"
+_SESSIONS = "gateway/responses/sessions.py"
 _SOCKETS = "gateway/transports/websocket.py"
 _LINE = "gateway/transports/websocket_line.py"
 _ERRORS = "gateway/errors.py"

@@ -15,7 +15,7 @@ _JSON = "graph/jsontext.py"
 MUTATIONS = (
     Mutation(31, _CALLS, "for name in (tool.name, tool.model_name)", "for name in (tool.name,)"),
     Mutation(31, _CALLS, "return name if _WIRE_NAME.fullmatch(name) else", "return name if name else"),
-    Mutation(31, "gateway/schema.py", '"name": spec.model_name,', '"name": spec.name,'),
+    Mutation(31, "gateway/schemas/rules.py", '"name": spec.model_name,', '"name": spec.name,'),
     Mutation(31, _INTERACTIONS, '"name": calls.wire_name(call.model_name)}', '"name": call.name}'),
     Mutation(
         49,
@@ -23,8 +23,8 @@ MUTATIONS = (
         '_PLAIN = (\n    "temperature"',
         '_PLAIN = (\n    "_tauritavern_provider_state", "temperature"',
     ),
-    Mutation(49, "gateway/secret.py", "text = text.replace(value, _MASK)", "pass"),
-    Mutation(49, "gateway/secret.py", "replace(dumps(value)[1:-1], _MASK.encode())", "replace(b'-', b'-')"),
+    Mutation(49, "gateway/connections/secret.py", "text = text.replace(value, _MASK)", "pass"),
+    Mutation(49, "gateway/connections/secret.py", "replace(dumps(value)[1:-1], _MASK.encode())", "replace(b'-', b'-')"),
     Mutation(51, _CHAT, 'return body.value if body.value.get("error") else None', "return None"),
     Mutation(
         51, _ERRORS, "status = next((code for code in numbers if", "status = 200 or next((code for code in numbers if"
@@ -43,7 +43,7 @@ MUTATIONS = (
     Mutation(56, _ERRORS, "return text[:PREVIEW_BYTES].decode", "return text.decode"),
     Mutation(56, _ERRORS, "text = scrub(body[:65536].decode(", "text = (body[:65536].decode("),
     Mutation(56, _WIRE, '        raise Unreadable("an empty body")', '        data = b"{}"'),
-    Mutation(59, "gateway/interactions_input.py", 'OUTPUTS = "outputs"', 'OUTPUTS = "output"'),
+    Mutation(59, "gateway/interactions/input.py", 'OUTPUTS = "outputs"', 'OUTPUTS = "output"'),
     Mutation(59, _INTERACTIONS, "slice_of(body.raw, schema)", 'slice_of(body.raw, "steps")'),
     Mutation(
         60,

@@ -7,7 +7,7 @@ import json
 import httpx
 import pytest
 
-from treadle.gateway.sources import connection_from_payload
+from treadle.gateway.connections.sources import connection_from_payload
 from treadle.testkit.replies import call
 from treadle.testkit.simulators.provider import Step
 from treadle.testkit.simulators.registry import KEY, SIMULATORS, payload_for

@@ -1,0 +1,1 @@
+"""What chat completions need beside their format: the replayed turn, the stream."""

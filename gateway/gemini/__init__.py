@@ -1,0 +1,1 @@
+"""What Gemini's generateContent needs beside its format: contents and settings."""

@@ -1,0 +1,1 @@
+"""What Gemini's Interactions need beside their format: input, media, settings."""

@@ -1,0 +1,1 @@
+"""Tool schemas as each format takes them."""
