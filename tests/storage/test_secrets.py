@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> FileSecrets:
 class MemoryKeyring(KeyringBackend):
     """A keyring of the system's kind, in memory."""
 
-    priority = 1.0
+    priority = 1.0  # pyright: ignore[reportAssignmentType]
 
     def __init__(self) -> None:
         self.held: dict[tuple[str, str], str] = {}
