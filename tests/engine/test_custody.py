@@ -36,7 +36,7 @@ def test_any_block_comes_back_as_it_came_after_the_engine_is_gone(form: str, odd
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @IN_ALL_FORMATS
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(odd=st.lists(json_texts(), max_size=6), space=SPACES)
 def test_any_of_many_blocks_comes_back_as_it_came(form: str, odd: list[str], space: str) -> None:
     _comes_back(form, odd, space)
