@@ -12,7 +12,7 @@ class Completion:
     """`litellm.completion` of one model, which names the provider."""
 
     def __init__(self, model: str, base: str, **options: Any) -> None:
-        self._litellm: Any = import_module("litellm")
+        self._litellm: Any = _quiet_module()
         self._asked = {"model": model, "api_base": base, "api_key": KEY, "num_retries": 0, "max_retries": 0, **options}
 
     def opening(self) -> list[Any]:
@@ -37,7 +37,7 @@ class Responses:
     """`litellm.responses`, whose output items go back as they came."""
 
     def __init__(self, url: str) -> None:
-        self._litellm: Any = import_module("litellm")
+        self._litellm: Any = _quiet_module()
         self._url = url + "/v1"
 
     def opening(self) -> list[Any]:
@@ -57,6 +57,13 @@ class Responses:
             if _of(item, "type") == "function_call"
         ]
         return [*answer.output, *results]
+
+
+def _quiet_module() -> Any:
+    """LiteLLM, which else prints where to ask for help beside the tables."""
+    litellm: Any = import_module("litellm")
+    litellm.suppress_debug_info = True
+    return litellm
 
 
 def _of(item: Any, name: str) -> Any:

@@ -46,13 +46,17 @@ class Probe:
 
 
 def outcome(probe: Probe, body: bytes) -> str:
-    """What became of the watched slice in a request's body."""
+    """What became of the watched slice in a request's body.
+
+    Alike are what receivers take for alike: the value of argument text however it is printed; of Google's JSON, names in
+    either spelling and bytes in either alphabet of base64.
+    """
     if probe.watched.encode() in body:
         return EXACT
     if probe.mark.encode() not in body:
         return LOST
-    wanted = _told(loads(probe.watched), ordered=probe.ordered)
-    found = (_told(value, ordered=probe.ordered) for value in _within(loads(body)))
+    wanted = _told(loads(probe.watched), probe)
+    found = (_told(value, probe) for value in _within(loads(body)))
     return SAME if wanted in found else ALTERED
 
 
@@ -172,11 +176,23 @@ def _within(value: Json) -> Iterator[Json]:
             yield from _within(held)
 
 
-def _told(value: Json, *, ordered: bool) -> object:
+def _told(value: Json, probe: Probe) -> object:
     """The value with its types, so that 1, 1.0 and true are three."""
     if is_object(value):
-        pairs = [(key, _told(held, ordered=ordered)) for key, held in value.items()]
-        return ("object", tuple(pairs if ordered else sorted(pairs, key=lambda pair: pair[0])))
+        pairs = [(_camel(key) if probe.format == "gemini" else key, held) for key, held in value.items()]
+        told = [(key, _told(_standard(held) if key == "thoughtSignature" else held, probe)) for key, held in pairs]
+        return ("object", tuple(told if probe.ordered else sorted(told, key=lambda pair: pair[0])))
     if is_list(value):
-        return ("list", tuple(_told(held, ordered=ordered) for held in value))
+        return ("list", tuple(_told(held, probe) for held in value))
+    if isinstance(value, str) and value.startswith("{") and probe.mark in value:
+        return ("text", _told(loads(value), probe))
     return (type(value).__name__, value)
+
+
+def _camel(key: str) -> str:
+    first, *others = key.split("_")
+    return first + "".join(word.title() for word in others)
+
+
+def _standard(signature: Json) -> Json:
+    return signature.replace("-", "+").replace("_", "/") if isinstance(signature, str) else signature
