@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from treadle.gateway.connections.connection import Connection
 from treadle.gateway.formats import openai_compatible
 from treadle.gateway.gateway import FORMATS
+from treadle.gateway.outgoing import Outgoing
 from treadle.graph.jsontext import Json
-from treadle.graph.messages import ToolSpec
 from treadle.graph.ports import WireReply, WireRequest
 from treadle.graph.profile import default_writer
 
@@ -59,8 +57,13 @@ class TimedFormat:
     """Chat completions, with the encoding of requests timed: it copies every old turn, so it grows with the run."""
 
     NAME = openai_compatible.NAME
+    NATIVE = openai_compatible.NATIVE
+    COUNTED = openai_compatible.COUNTED
+    CONTINUES = openai_compatible.CONTINUES
+    STREAMS = openai_compatible.STREAMS
     endpoint = staticmethod(openai_compatible.endpoint)
     encode_message = staticmethod(openai_compatible.encode_message)
+    read = staticmethod(openai_compatible.read)
     error_in = staticmethod(openai_compatible.error_in)
     decode = staticmethod(openai_compatible.decode)
     mended = staticmethod(openai_compatible.mended)
@@ -68,18 +71,12 @@ class TimedFormat:
     def __init__(self, laps: Laps) -> None:
         self._laps = laps
 
-    def encode(
-        self,
-        connection: Connection,
-        payload: dict[str, Json],
-        fragments: Sequence[bytes],
-        tools: Sequence[ToolSpec],
-        tool_choice: Json,
-    ) -> bytes:
+    def encode(self, outgoing: Outgoing) -> list[bytes]:
+        """The body in one piece, so that joining it is timed too."""
         began = time.perf_counter()
-        body = openai_compatible.encode(connection, payload, fragments, tools, tool_choice)
+        body = b"".join(openai_compatible.encode(outgoing))
         self._laps.encoding += time.perf_counter() - began
-        return body
+        return [body]
 
 
 def instant_model(rounds: int, laps: Laps) -> InstantModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...graph.errors import ModelFailed
 from ...graph.messages import Role
@@ -13,6 +13,8 @@ from .blocks import IMAGE, PLACEHOLDER
 
 _OPENED = {role: b'{"role":"%b","content":' % role.value.encode() for role in (Role.USER, Role.ASSISTANT)}
 
+_TOOL_TURN = (Role.ASSISTANT, Role.TOOL)
+
 Place = tuple[int, int]
 """A block: the number of its turn, and its number in it."""
 
@@ -20,7 +22,7 @@ Place = tuple[int, int]
 @dataclass(slots=True)
 class Turn:
     role: Role
-    blocks: list[bytes] = field(default_factory=list[bytes])
+    blocks: list[bytes]
     native: bool = False
     """The one block is a whole content array, as it was received."""
     results: int = 0
@@ -66,10 +68,10 @@ def turns(fragments: Sequence[Fragment], cursor: int = 0) -> tuple[list[Turn], P
 def in_foreign_tool_turn(fragments: Sequence[Fragment]) -> bool:
     """Whether calls of the tool turn at the end were made elsewhere, so that no thinking stands before them."""
     for fragment in reversed(fragments):
-        if fragment.role not in (Role.ASSISTANT, Role.TOOL):
-            return False
         if fragment.calls and not fragment.native:
             return True
+        if fragment.role not in _TOOL_TURN:
+            return False
     return False
 
 
@@ -81,11 +83,16 @@ class _Joined:
         self._echoed: frozenset[str] = frozenset()
 
     def add(self, fragment: Fragment) -> None:
-        if fragment.role is Role.ASSISTANT:
+        if fragment.role is Role.TOOL:
+            turn = self._user()
+            turn.blocks.insert(turn.results, fragment.items[-1 if fragment.answers in self._echoed else 0])
+            turn.results += 1
+        elif fragment.role is Role.ASSISTANT:
             self._echoed = fragment.echoed
-            self._add_assistant(fragment)
-        elif fragment.role is Role.TOOL:
-            self._add_result(fragment)
+            if fragment.native:
+                self._add_native(fragment)
+            else:
+                self._add_assistant(fragment)
         else:
             self._user().blocks += fragment.items
 
@@ -102,32 +109,32 @@ class _Joined:
                 turn.blocks.append(PLACEHOLDER)
         return self._turns
 
-    def _add_assistant(self, fragment: Fragment) -> None:
-        said = [item for item in fragment.items if fragment.native or not item.startswith(IMAGE)]
-        if said and not self._turns:
+    def _add_native(self, fragment: Fragment) -> None:
+        if not fragment.items:
+            return
+        if not self._turns:
             self._user()
-        if fragment.native and said:
-            self._turns.append(Turn(Role.ASSISTANT, said, native=True))
-        elif said:
-            self._assistant().blocks += said
-        if not fragment.native:
-            self._images += [item for item in fragment.items if item.startswith(IMAGE)]
+        self._turns.append(Turn(Role.ASSISTANT, list(fragment.items), native=True))
 
-    def _add_result(self, fragment: Fragment) -> None:
-        turn = self._user()
-        echoed = fragment.answers in self._echoed
-        turn.blocks.insert(turn.results, fragment.items[-1] if echoed else fragment.items[0])
-        turn.results += 1
+    def _add_assistant(self, fragment: Fragment) -> None:
+        said = [item for item in fragment.items if not item.startswith(IMAGE)]
+        if said:
+            if not self._turns:
+                self._user()
+            self._assistant().blocks += said
+        self._images += [item for item in fragment.items if item.startswith(IMAGE)]
 
     def _assistant(self) -> Turn:
         if self._turns[-1].role is not Role.ASSISTANT or self._turns[-1].native:
-            self._turns.append(Turn(Role.ASSISTANT))
+            self._turns.append(Turn(Role.ASSISTANT, []))
         return self._turns[-1]
 
     def _user(self) -> Turn:
-        if not self._turns or self._turns[-1].role is not Role.USER:
-            self._turns.append(Turn(Role.USER))
+        last = self._turns[-1] if self._turns else None
+        if last is None or last.role is not Role.USER:
+            last = Turn(Role.USER, [])
+            self._turns.append(last)
         if self._images:
-            self._turns[-1].blocks += self._images
+            last.blocks += self._images
             self._images.clear()
-        return self._turns[-1]
+        return last

@@ -92,7 +92,8 @@ def turns(fragments: Sequence[Fragment]) -> list[bytes]:
     for turn, group in groupby((fragment for fragment in fragments if fragment.items), key=_turn):
         held = list(group)
         if turn is _Turn.NATIVE:
-            pieces += (piece for fragment in held for piece in (b",", fragment.items[0]))
+            for fragment in held:
+                pieces += (b",", fragment.items[0])
         elif turn is _Turn.MODEL:
             pieces += _content(_MODEL, [fragment.items[0] for fragment in held])
         elif turn is _Turn.RESULTS:
@@ -123,10 +124,12 @@ def _content(head: bytes, parts: list[bytes]) -> Iterator[bytes]:
 def _results(held: list[Fragment], asked: Fragment | None) -> list[bytes]:
     """One content with every result, in the order of the calls; an id is repeated where the model itself gave one."""
     names = {} if asked is None else dict(zip(asked.calls, asked.items[1:], strict=True))
-    order = {call: place for place, call in enumerate(names)}
+    if [fragment.answers for fragment in held] != list(names):
+        order = {call: place for place, call in enumerate(names)}
+        held = sorted(held, key=lambda one: order.get(one.answers or "", 0))
     echoed: frozenset[str] = frozenset() if asked is None else asked.echoed
     pieces = [b",", _USER]
-    for place, fragment in enumerate(sorted(held, key=lambda one: order.get(one.answers or "", 0))):
+    for place, fragment in enumerate(held):
         call = fragment.answers or ""
         own_id, alias, response = fragment.items
         given = own_id if call in echoed else b""

@@ -7,7 +7,6 @@ name of each call as it is written there. A result's items are what stands befor
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from enum import StrEnum
 
 from ...graph.errors import NativeMetadataLost
@@ -25,6 +24,8 @@ class Schema(StrEnum):
     OUTPUTS = "outputs"
 
 
+_Said = tuple[Fragment, Sequence[bytes]]
+
 _SHARED = ("thought", "function_call")
 """Blocks that are written alike in both schemas."""
 
@@ -41,8 +42,19 @@ def input_pieces(fragments: Sequence[Fragment], schema: Schema) -> list[bytes]:
     """
     said = _named_results(held for held in fragments if held.role is not Role.SYSTEM and held.items)
     pieces: list[bytes] = []
-    for element in _turns(said) if schema is Schema.OUTPUTS else (step for held in said for step in _steps(held)):
-        pieces += (*element, b",")
+    if schema is Schema.OUTPUTS:
+        for turn in _turns(said):
+            pieces += (*turn, b",")
+        return pieces[:-1]
+    for held, items in said:
+        if held.role is Role.TOOL:
+            pieces += (*items, b",")
+        elif held.schema == Schema.STEPS:
+            for step in items:
+                pieces += (step, b",")
+        else:
+            for made in _steps(held, items):
+                pieces += (*made, b",")
     return pieces[:-1]
 
 
@@ -52,46 +64,44 @@ def system_instruction(fragments: Iterable[Fragment]) -> bytes | None:
     return b'"' + rb"\n\n".join(texts) + b'"' if texts else None
 
 
-def _named_results(fragments: Iterable[Fragment]) -> Iterator[Fragment]:
-    """The fragments without the names of calls: each result has the one that its call was written with."""
+def _named_results(fragments: Iterable[Fragment]) -> Iterator[_Said]:
+    """The fragments and their items without the names of calls: each result has the one that its call was written with."""
     names: dict[str, bytes] = {}
     for held in fragments:
         if held.role is Role.TOOL:
             before, alias, behind = held.items
-            yield Fragment(held.role, (before, names.get(held.answers or "", alias), behind), answers=held.answers)
+            yield held, (before, names.get(held.answers or "", alias), behind)
             continue
         at = len(held.items) - len(held.calls)
         names = dict(zip(held.calls, held.items[at:], strict=True))
-        yield replace(held, items=held.items[:at]) if names else held
+        yield held, held.items[:at]
 
 
-def _steps(held: Fragment) -> Iterator[Sequence[bytes]]:
-    """The steps of one message, each in pieces."""
+def _steps(held: Fragment, items: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """The steps of a message that does not hold them yet, each in pieces."""
     if held.schema:
-        yield from ((step,) for step in (held.items if held.schema == Schema.STEPS else _as_steps(held.items)))
-    elif held.role is Role.TOOL:
-        yield held.items
+        yield from ((step,) for step in _as_steps(items))
     elif held.role is Role.ASSISTANT:
-        said, called = _parted(held)
-        if said:
-            yield spliced(b'{"type":"model_output","content":[', said, b"]}")
-        yield from ((call,) for call in called)
+        at = len(items) - len(held.calls)
+        if at:
+            yield spliced(b'{"type":"model_output","content":[', items[:at], b"]}")
+        yield from ((call,) for call in items[at:])
     else:
-        yield spliced(b'{"type":"user_input","content":[', held.items, b"]}")
+        yield spliced(b'{"type":"user_input","content":[', items, b"]}")
 
 
-def _turns(fragments: Iterable[Fragment]) -> Iterator[Sequence[bytes]]:
+def _turns(fragments: Iterable[_Said]) -> Iterator[Sequence[bytes]]:
     """Turns of the older schema, each in pieces: the results of one answer stand in one of them."""
     results: list[bytes] = []
-    for held in fragments:
+    for held, items in fragments:
         if held.role is Role.TOOL:
-            results.append(b"".join(held.items))
+            results.append(b"".join(items))
             continue
         if results:
             yield _turn(b"user", results)
             results = []
         role = b"model" if held.role is Role.ASSISTANT else b"user"
-        yield _turn(role, _blocks(held)) if held.native else _short_turn(role, held.items)
+        yield _turn(role, _blocks(held, items)) if held.native else _short_turn(role, items)
     if results:
         yield _turn(b"user", results)
 
@@ -107,14 +117,8 @@ def _turn(role: bytes, blocks: Sequence[bytes]) -> Sequence[bytes]:
     return spliced(b'{"role":"%b","content":[' % role, blocks, b"]}")
 
 
-def _blocks(held: Fragment) -> Sequence[bytes]:
-    return list(_as_outputs(held.items)) if held.schema == Schema.STEPS else held.items
-
-
-def _parted(held: Fragment) -> tuple[Sequence[bytes], Sequence[bytes]]:
-    """What an answer of ours says, and what it calls."""
-    at = len(held.items) - len(held.calls)
-    return held.items[:at], held.items[at:]
+def _blocks(held: Fragment, items: Sequence[bytes]) -> Sequence[bytes]:
+    return list(_as_outputs(items)) if held.schema == Schema.STEPS else items
 
 
 def _as_steps(outputs: Iterable[bytes]) -> Iterator[bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -304,11 +303,9 @@ def test_what_gemini_does_not_take_is_told_and_not_dropped(part: Json) -> None:
         assert refused.value.error_code == "model.request_build_failed"
 
 
-def test_ten_thousand_parallel_calls_are_answered_in_a_moment() -> None:
+def test_ten_thousand_parallel_calls_are_answered() -> None:
     parts = ",".join(called("workspace_read_file", f"c{n}") for n in range(10_000))
-    began = time.perf_counter()
     response = decoded(answer(parts))
     held = contents([GO, response.message, *reversed(results(response.tool_calls))])
 
     assert [part["functionResponse"]["id"] for part in held[-1]["parts"]] == [f"c{n}" for n in range(10_000)]
-    assert time.perf_counter() - began < 5
