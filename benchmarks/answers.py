@@ -113,7 +113,7 @@ def _chat(said: Answer) -> Json:
 
 def _responses(said: Answer) -> Json:
     summary = [{"type": "summary_text", "text": said.thought}]
-    spoken = {"type": "output_text", "text": said.text, "annotations": []}
+    spoken: dict[str, Json] = {"type": "output_text", "text": said.text, "annotations": []}
     output: list[Json] = [
         {"id": f"rs_{said.number}", "type": "reasoning", "summary": summary, "encrypted_content": said.signature},
         {

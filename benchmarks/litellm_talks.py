@@ -28,7 +28,7 @@ class Completion:
         said = answer.choices[0].message
         results = [
             {"role": "tool", "tool_call_id": call.id, "name": call.function.name, "content": result}
-            for call in said.tool_calls or []
+            for call in _each(said.tool_calls)
         ]
         return [said, *results]
 
@@ -59,6 +59,10 @@ class Responses:
         return [*answer.output, *results]
 
 
+def _each(calls: Any) -> list[Any]:
+    return calls or []
+
+
 def _quiet_module() -> Any:
     """LiteLLM, which else prints where to ask for help beside the tables."""
     litellm: Any = import_module("litellm")
@@ -68,7 +72,7 @@ def _quiet_module() -> Any:
 
 def _of(item: Any, name: str) -> Any:
     """Output items come as objects or as dicts."""
-    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
+    return item[name] if hasattr(item, "keys") else getattr(item, name, None)
 
 
 def _claude(url: str) -> Completion:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, cast
 
 
 class Loopback(ThreadingHTTPServer):
@@ -29,7 +29,7 @@ class Loopback(ThreadingHTTPServer):
 
 
 @contextmanager
-def loopback() -> Iterator[Loopback]:
+def loopback() -> Generator[Loopback]:
     server = Loopback()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -43,17 +43,17 @@ def loopback() -> Iterator[Loopback]:
 class _Answering(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: Loopback
 
     def do_POST(self) -> None:
-        self.server.came = time.perf_counter()
-        self.server.bodies.append(self._body())
-        reply = self.server.reply
+        server = cast(Loopback, self.server)
+        server.came = time.perf_counter()
+        server.bodies.append(self._body())
+        reply = server.reply
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(reply)))
         self.end_headers()
-        self.server.left = time.perf_counter()
+        server.left = time.perf_counter()
         self.wfile.write(reply)
 
     def _body(self) -> bytes:

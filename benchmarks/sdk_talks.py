@@ -54,7 +54,7 @@ class Google:
             self._types.Part(
                 function_response=self._types.FunctionResponse(id=call.id, name=call.name, response={"result": result})
             )
-            for call in answer.function_calls or []
+            for call in _each(answer.function_calls)
         ]
         said = answer.candidates[0].content
         return [said, self._types.Content(role="user", parts=results)] if results else [said]
@@ -97,8 +97,12 @@ class Chat:
 
     def turn(self, answer: Any, result: str) -> list[Any]:
         said = answer.choices[0].message
-        results = [{"role": "tool", "tool_call_id": call.id, "content": result} for call in said.tool_calls or []]
+        results = [{"role": "tool", "tool_call_id": call.id, "content": result} for call in _each(said.tool_calls)]
         return [said, *results]
+
+
+def _each(calls: Any) -> list[Any]:
+    return calls or []
 
 
 SDKS = (
