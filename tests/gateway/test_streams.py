@@ -63,11 +63,13 @@ def tool_use(*pieces: str) -> list[Json | str]:
 
 
 def chunk(**delta: Json) -> Json:
-    return {"id": "c1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    choice: Json = {"index": 0, "delta": delta, "finish_reason": None}
+    return {"id": "c1", "model": "m", "choices": [choice]}
 
 
 def ended(word: str) -> Json:
-    return {"id": "c1", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": word}]}
+    choice: Json = {"index": 0, "delta": {}, "finish_reason": word}
+    return {"id": "c1", "model": "m", "choices": [choice]}
 
 
 @trap(64)
