@@ -79,6 +79,18 @@ def call_name(value: Json, where: str) -> str:
     return value
 
 
+def tool_call(
+    given: dict[str, Json], arguments_key: str, call_id: CallId, where: str, names: dict[str, str], raw: bytes
+) -> ToolCall:
+    """A call from the object that holds its `name` and its arguments, under the tool's own name where that is known.
+
+    Raises CallInvalid for a call without a name.
+    """
+    name = call_name(given.get("name"), where)
+    held, invalid = arguments(given.get(arguments_key))
+    return ToolCall(call_id, names.get(name, name), held, name, arguments_invalid=invalid, raw=raw)
+
+
 def check_unique(calls: Sequence[ToolCall]) -> None:
     """Raises CallInvalid where two calls of one answer share an id: one result would answer both."""
     seen: set[str] = set()

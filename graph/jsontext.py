@@ -30,6 +30,11 @@ def is_list(value: Json) -> TypeGuard[list[Json]]:
     return isinstance(value, list)
 
 
+def text_of(value: Json) -> str | None:
+    """The string that the value is; None for a blank one and for all that is none."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
 def loads(data: bytes | str) -> Json:
     """The value of a JSON text; raises ValueError (NaN, Infinity and floats past the range of a double are refused)."""
     if (

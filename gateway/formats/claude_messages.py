@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...graph.errors import ModelFailed, NativeMetadataLost
-from ...graph.jsontext import Json, is_list, is_object
+from ...graph.jsontext import Json, is_list, is_object, text_of
 from ...graph.messages import (
     Finish,
     Message,
@@ -113,7 +113,7 @@ def error_in(body: Body) -> Json:
 
 
 def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin: str) -> ModelResponse:
-    word = _string(body.value.get("stop_reason"))
+    word = text_of(body.value.get("stop_reason"))
     if word == "refusal":
         raise _refused(body.value.get("stop_details"))
     content = _content(body)
@@ -133,8 +133,8 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
         message=Message(Role.ASSISTANT, tuple(parts)),
         finish=_finish(word, tool_calls),
         finish_reason=word,
-        id=_string(body.value.get("id")),
-        model=_string(body.value.get("model")),
+        id=text_of(body.value.get("id")),
+        model=text_of(body.value.get("model")),
         usage=body.value.get("usage"),
         source=connection.source,
         format=NAME,
@@ -168,23 +168,16 @@ def _tool_calls(content: _Content, tools: Sequence[ToolSpec]) -> list[ToolCall]:
 
 
 def _tool_call(block: dict[str, Json], raw: bytes, where: str, names: dict[str, str]) -> ToolCall:
-    name = calls.call_name(block.get("name"), where)
-    arguments, invalid = calls.arguments(block.get("input"))
-    return ToolCall(
-        id=calls.call_id(block.get("id"), where),
-        name=names.get(name, name),
-        arguments=arguments,
-        model_name=name,
-        arguments_invalid=invalid,
-        signature=_string(block.get("signature")),
-        raw=raw,
+    call_id = calls.call_id(block.get("id"), where)
+    return replace(
+        calls.tool_call(block, "input", call_id, where, names, raw), signature=text_of(block.get("signature"))
     )
 
 
 def _check_signed(content: _Content) -> None:
     """Claude's own servers sign each thought, and take none back without."""
     for block in content.blocks:
-        if block.get("type") == "thinking" and not _string(block.get("signature")):
+        if block.get("type") == "thinking" and not text_of(block.get("signature")):
             raise NativeMetadataLost(
                 "a thinking block of an answer with tool calls has no signature; it can't be continued, and nothing"
                 " was executed",
@@ -211,7 +204,3 @@ def _refused(details: Json) -> ModelFailed:
     if shown:
         failure.details["stopDetails"] = shown
     return failure
-
-
-def _string(value: Json) -> str | None:
-    return value if isinstance(value, str) and value else None

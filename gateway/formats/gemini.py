@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...graph.errors import ModelFailed
 from ...graph.identity import CallId
-from ...graph.jsontext import Json, dumps, is_list, is_object
+from ...graph.jsontext import Json, dumps, is_list, is_object, text_of
 from ...graph.messages import (
     Finish,
     Message,
@@ -98,7 +98,7 @@ def error_in(body: Body) -> Json:
 
 def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin: str) -> ModelResponse:
     candidate = _candidate(body)
-    word = _string(candidate.get("finishReason"))
+    word = text_of(candidate.get("finishReason"))
     _check_finish(word, candidate, connection)
     answer = _answer(candidate, body.raw, word)
     tool_calls = _tool_calls(answer, tools, positional=gives_positional_ids(connection))
@@ -114,8 +114,8 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
         message=Message(Role.ASSISTANT, tuple(parts)),
         finish=finish,
         finish_reason=word,
-        id=_string(body.value.get("responseId")),
-        model=_string(body.value.get("modelVersion")),
+        id=text_of(body.value.get("responseId")),
+        model=text_of(body.value.get("modelVersion")),
         usage=body.value.get("usageMetadata"),
         source=connection.source,
         format=NAME,
@@ -220,16 +220,9 @@ def _tool_call(part: dict[str, Json], raw: bytes, place: int, names: dict[str, s
     function = part["functionCall"]
     if not is_object(function):
         raise calls.CallInvalid(f"{where} is not an object")
-    name = calls.call_name(function.get("name"), where)
-    arguments, invalid = calls.arguments(function.get("args"))
-    return ToolCall(
-        id=_call_id(function, place, where, positional=positional),
-        name=names.get(name, name),
-        arguments=arguments,
-        model_name=name,
-        arguments_invalid=invalid,
-        signature=_string(part.get("thoughtSignature")),
-        raw=raw,
+    call_id = _call_id(function, place, where, positional=positional)
+    return replace(
+        calls.tool_call(function, "args", call_id, where, names, raw), signature=text_of(part.get("thoughtSignature"))
     )
 
 
@@ -256,7 +249,3 @@ def _finish(word: str | None, tool_calls: Sequence[ToolCall], *, empty: bool) ->
     if empty:
         raise errors.malformed(f"an empty answer (finishReason {word or 'missing'})")
     return Finish.OTHER
-
-
-def _string(value: Json) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -6,10 +6,11 @@ Nothing is kept on the provider's side (`store` is false): every request holds t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from ...graph.errors import ModelFailed
-from ...graph.jsontext import Json, dumps, is_list, is_object
+from ...graph.jsontext import Json, dumps, is_list, is_object, text_of
 from ...graph.messages import (
     Finish,
     Message,
@@ -138,8 +139,8 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
         message=Message(Role.ASSISTANT, tuple(parts)),
         finish=_finish(status, called=bool(tool_calls)),
         finish_reason=status,
-        id=_string(body.value.get("id")),
-        model=_string(body.value.get("model")),
+        id=text_of(body.value.get("id")),
+        model=text_of(body.value.get("model")),
         usage=body.value.get("usage"),
         source=connection.source,
         format=NAME,
@@ -267,16 +268,9 @@ def _tool_calls(blocks: Sequence[dict[str, Json]], raw: bytes, tools: Sequence[T
 
 
 def _tool_call(block: dict[str, Json], raw: bytes, where: str, names: dict[str, str]) -> ToolCall:
-    name = calls.call_name(block.get("name"), where)
-    arguments, invalid = calls.arguments(block.get("arguments"))
-    return ToolCall(
-        id=calls.call_id(block.get("id"), where),
-        name=names.get(name, name),
-        arguments=arguments,
-        model_name=name,
-        arguments_invalid=invalid,
-        signature=_string(block.get("signature")),
-        raw=raw,
+    call_id = calls.call_id(block.get("id"), where)
+    return replace(
+        calls.tool_call(block, "arguments", call_id, where, names, raw), signature=text_of(block.get("signature"))
     )
 
 
@@ -286,7 +280,3 @@ def _finish(status: str | None, *, called: bool) -> Finish:
     if called:
         return Finish.TOOL_CALLS
     return Finish.STOP if status in (None, "completed") else Finish.OTHER
-
-
-def _string(value: Json) -> str | None:
-    return value if isinstance(value, str) and value else None

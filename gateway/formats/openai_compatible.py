@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...graph.errors import ModelFailed
-from ...graph.jsontext import Json, dumps, is_list, is_object
+from ...graph.jsontext import Json, dumps, is_list, is_object, text_of
 from ...graph.messages import (
     Finish,
     MediaPart,
@@ -120,9 +120,9 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     return ModelResponse(
         message=Message(Role.ASSISTANT, tuple(parts)),
         finish=finish,
-        finish_reason=_string(word),
-        id=_string(body.value.get("id")),
-        model=_string(body.value.get("model")),
+        finish_reason=text_of(word),
+        id=text_of(body.value.get("id")),
+        model=text_of(body.value.get("model")),
         usage=body.value.get("usage"),
         source=connection.source,
         format=NAME,
@@ -246,16 +246,8 @@ def _tool_call(value: Json, raw: bytes, where: str, names: dict[str, str]) -> To
     function = value.get("function")
     if not is_object(function):
         raise calls.CallInvalid(f"{where} has no function")
-    name = calls.call_name(function.get("name"), where)
-    arguments, invalid = calls.arguments(function.get("arguments"))
-    return ToolCall(
-        id=calls.call_id(value.get("id"), where),
-        name=names.get(name, name),
-        arguments=arguments,
-        model_name=name,
-        arguments_invalid=invalid,
-        raw=raw,
-    )
+    call_id = calls.call_id(value.get("id"), where)
+    return calls.tool_call(function, "arguments", call_id, where, names, raw)
 
 
 def _finish(word: Json, tool_calls: Sequence[ToolCall], *, refused: bool) -> Finish:
@@ -282,7 +274,3 @@ def _reasoning(message: dict[str, Json]) -> ReasoningPart | None:
             texts.append(detail[key])
     joined = "".join(texts)
     return ReasoningPart(joined, "reasoning_details") if joined.strip() else None
-
-
-def _string(value: Json) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...graph.errors import ModelFailed, NativeMetadataLost
-from ...graph.jsontext import Json, dumps, is_list, is_object
+from ...graph.jsontext import Json, dumps, is_list, is_object, text_of
 from ...graph.messages import (
     Finish,
     Message,
@@ -120,8 +120,8 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
         message=Message(Role.ASSISTANT, tuple(parts)),
         finish=finish,
         finish_reason=word,
-        id=_string(body.value.get("id")),
-        model=_string(body.value.get("model")),
+        id=text_of(body.value.get("id")),
+        model=text_of(body.value.get("model")),
         usage=body.value.get("usage"),
         source=connection.source,
         format=NAME,
@@ -186,12 +186,12 @@ def _ending(response: dict[str, Json]) -> tuple[Finish, str | None]:
     if status == "incomplete":
         if reason == "content_filter":
             raise errors.filtered("content_filter")
-        return Finish.LENGTH, _string(reason) or "incomplete"
+        return Finish.LENGTH, text_of(reason) or "incomplete"
     if status == "cancelled":
         raise ModelFailed("the model's server broke the answer off", retryable=True, details={"finishReason": status})
     if status not in ("completed", None):
         raise errors.malformed("a response that has not ended")
-    return Finish.STOP, _string(status)
+    return Finish.STOP, text_of(status)
 
 
 def _output_items(body: Body) -> tuple[list[dict[str, Json]], bytes]:
@@ -221,16 +221,8 @@ def _tool_calls(
 
 def _tool_call(item: dict[str, Json], raw: bytes, where: str, names: dict[str, str]) -> ToolCall:
     """Its id is `call_id`: results that name the item's own `id` are refused."""
-    name = calls.call_name(item.get("name"), where)
-    arguments, invalid = calls.arguments(item.get("arguments"))
-    return ToolCall(
-        id=calls.call_id(item.get("call_id"), f"{where}, its call_id"),
-        name=names.get(name, name),
-        arguments=arguments,
-        model_name=name,
-        arguments_invalid=invalid,
-        raw=raw,
-    )
+    call_id = calls.call_id(item.get("call_id"), f"{where}, its call_id")
+    return calls.tool_call(item, "arguments", call_id, where, names, raw)
 
 
 def _text(output: Sequence[dict[str, Json]], response: dict[str, Json]) -> tuple[str, bool]:
@@ -263,10 +255,6 @@ def _parts(items: Sequence[dict[str, Json]], place: str, kind: str, key: str) ->
         for part in held or ():
             if is_object(part) and part.get("type") == kind and isinstance(part.get(key), str):
                 yield part[key]
-
-
-def _string(value: Json) -> str | None:
-    return value if isinstance(value, str) and value.strip() else None
 
 
 def _unbuildable(message: str) -> ModelFailed:

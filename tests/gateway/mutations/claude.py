@@ -26,7 +26,7 @@ MUTATIONS = (
         'items = (dumps([block for block in content if block.get("thinking") != ""]),)',
     ),
     Mutation(11, _FORMAT, "if thought.strip()]", "]"),
-    Mutation(12, _TURNS, "if not self._turns or self._turns[-1].role is not Role.USER:", "if True:"),
+    Mutation(12, _TURNS, "if last is None or last.role is not Role.USER:", "if True:"),
     Mutation(12, _TURNS, "turn.blocks.insert(turn.results, ", "turn.blocks.insert(0, "),
     Mutation(12, _TURNS, "turn.blocks.insert(turn.results, ", "turn.blocks.insert(len(turn.blocks), "),
     Mutation(13, "gateway/claude/settings.py", 'if choice == "auto" or thinking:', 'if choice == "auto":'),

@@ -57,7 +57,7 @@ MUTATIONS = (
     Mutation(44, _ERRORS, "    if is_object(error):\n        return error\n", ""),
     Mutation(44, _ERRORS, "return document if is_object(document) else {}", "return {}"),
     Mutation(45, _SOCKETS, "max_size=self._max_size,", "max_size=2**20,"),
-    Mutation(46, _FORMAT, "return Finish.LENGTH, _string(reason)", "return Finish.STOP, _string(reason)"),
+    Mutation(46, _FORMAT, "return Finish.LENGTH, text_of(reason)", "return Finish.STOP, text_of(reason)"),
     Mutation(47, _STATE, "return all(state.get(name) in (None, value)", "return any(True"),
     Mutation(47, _STATE, '"connectionKey": connection.key,\n    }', "}"),
     Mutation(48, _FORMAT, "COUNTED = True", "COUNTED = False"),

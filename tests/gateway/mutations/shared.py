@@ -64,7 +64,7 @@ MUTATIONS = (
         'else data.decode("utf-8", "surrogatepass")',
         'else data.decode("utf-8").replace("\\\\ud83d", "?")',
     ),
-    Mutation(62, _CHAT, 'id=_string(body.value.get("id")),', 'id=_string(body.value.get("id")) or "chatcmpl",'),
+    Mutation(62, _CHAT, 'id=text_of(body.value.get("id")),', 'id=text_of(body.value.get("id")) or "chatcmpl",'),
     Mutation(
         63,
         _GATEWAY,
