@@ -16,7 +16,10 @@ from treadle.gateway.wire import (
     object_bytes,
     object_text,
     read,
+    slice_at,
+    slices_at,
     spliced,
+    to_bytes,
     value_of,
 )  # fmt: skip
 
@@ -134,3 +137,38 @@ def test_fragments_stand_between_head_and_tail_with_commas_between_them(
     fragments: list[bytes], head: bytes, tail: bytes
 ) -> None:
     assert b"".join(spliced(head, fragments, tail)) == head + b",".join(fragments) + tail
+
+
+@given(wanted=json_texts(), other=json_texts(), pad=st.sampled_from(["", " ", "\n"]))
+def test_what_a_path_leads_to_comes_out_exactly_as_written(wanted: str, other: str, pad: str) -> None:
+    held = f'{{"a":{other},"b":1{pad},"b":{pad}{wanted}{pad}}}'
+    text = f'{{"x":{other},"list":{pad}[{pad}{held}{pad},{other}]}}'
+
+    assert slice_at(to_bytes(text), "list", 0, "b") == to_bytes(wanted)
+
+
+@given(values=st.lists(json_texts(), max_size=4), other=json_texts())
+def test_a_members_elements_come_out_exactly_as_written(values: list[str], other: str) -> None:
+    text = f'{{"x":{other},"y": [ {" , ".join(values)} ] }}'
+
+    assert slices_at(to_bytes(text), "y") == list(map(to_bytes, values))
+    assert slices_at(to_bytes(text), "z") == []
+
+
+def test_a_path_that_leads_nowhere_is_told_from_one_that_can_not_be_followed() -> None:
+    assert slice_at(b'{"list":[{"a":null}]}', "list", 0, "b") is None
+    assert slice_at(b'{"list":[{"a":null}]}', "list", 0, "a") == b"null"
+    assert slice_at(b"{}", "list", 0, "b") is None
+    for text in (b'{"list":[]}', b'{"list":null}', b'{"list":{"0":1}}', b'{"list":[7]}', b"[]"):
+        with pytest.raises(ValueError):
+            slice_at(text, "list", 0, "b")
+
+
+@pytest.mark.parametrize("half", [b"\xed\xa0\xbd", b"\xed\xb0\x80"])
+def test_a_surrogate_that_is_not_escaped_is_no_utf8(half: bytes) -> None:
+    with pytest.raises(Unreadable, match="UTF-8"):
+        read(b'{"a":"' + half + b'"}')
+
+
+def test_a_letter_that_begins_like_a_surrogate_is_read() -> None:
+    assert read('{"a":"한"}'.encode()).value == {"a": "한"}

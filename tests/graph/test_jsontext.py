@@ -109,3 +109,19 @@ def test_null_alone_is_no_reason_to_refuse() -> None:
 def test_what_is_no_json_value_is_a_type_error(value: object) -> None:
     with pytest.raises(TypeError):
         dumps(value)
+
+
+@pytest.mark.parametrize("text", ["é", "\ud83d", ""])
+@pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "1e2", "1.10", "-0.0", "9" * 400])
+def test_text_and_bytes_are_read_alike_whichever_reader_takes_them(text: str, number: str) -> None:
+    written = f'{{"a":"{text}","n":{number}}}'
+    expected = json.loads(written)
+
+    assert loads(written) == loads(written.encode("utf-8", "surrogatepass")) == expected
+    assert type(loads(written)["n"]) is type(expected["n"])
+
+
+def test_a_byte_order_mark_is_no_json() -> None:
+    for data in ("\ufeff{}", "\ufeff{}".encode()):
+        with pytest.raises(ValueError):
+            loads(data)
