@@ -8,12 +8,13 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
 from answers import written
 from conversation import round_of
-from costs import Size
+from costs import Size, best
 from grid import markdown
 from litellm_talks import LITELLM
 from loopback import Loopback, loopback
@@ -128,28 +129,24 @@ def _timed(library: Library, name: str, size: Size, server: Loopback) -> Timed:
     for number in range(1, size.rounds + 1):
         server.reply = written(name, round_of(number, each))
         history += talk.turn(talk.ask(opening), "x" * (each // 10))
-    request = answer = join = float("inf")
+    request = answer = float("inf")
     for _ in range(max(size.repeat // 10, 2)):
         gc.collect()
         began = time.perf_counter()
         talk.ask(history)
         ended = time.perf_counter()
         request, answer = min(request, server.came - began), min(answer, ended - server.left)
-        join = min(join, _join(server.bodies[-1], 3 * size.rounds))
         del server.bodies[:-1]
     _close(talk)
-    return Timed(name, library.name, len(server.bodies[-1]), join * 1e3, request * 1e3, answer * 1e3)
+    (body,) = server.bodies
+    (join,) = best([partial(b"".join, _pieces(body, 3 * size.rounds))], size.repeat)
+    return Timed(name, library.name, len(body), join, request * 1e3, answer * 1e3)
 
 
-def _join(body: bytes, pieces: int) -> float:
-    """Seconds that joining a body of these bytes takes from so many pieces."""
-    step = len(body) // pieces + 1
-    held = [body[at : at + step] for at in range(0, len(body), step)]
-    began = time.perf_counter()
-    joined = b"".join(held)
-    taken = time.perf_counter() - began
-    assert len(joined) == len(body)
-    return taken
+def _pieces(body: bytes, count: int) -> list[bytes]:
+    """The body in so many pieces, as those who keep earlier messages encoded would have it."""
+    step = len(body) // count + 1
+    return [body[at : at + step] for at in range(0, len(body), step)]
 
 
 def _present(absent: Sequence[str]) -> list[Library]:
