@@ -194,7 +194,8 @@ class ModelGateway:
         """
         if sha256 is not None:
             custody.check_body(body, sha256)
-        answered = connection if provider_format is None else replace(connection, format=provider_format)
+        switches = replace(connection.switches, positional_tool_call_ids=True)  # it was decided when the answer came
+        answered = replace(connection, format=provider_format or connection.format, switches=switches)
         shape = format_of(answered)
         try:
             return shape.decode(shape.read(body), answered, tools, origin or connection.origin)

@@ -21,6 +21,7 @@ from ...graph.messages import (
     ToolCallPart,
     ToolSpec,
 )  # fmt: skip
+from ...graph.text import sha256_bytes
 from .. import calls, errors, wire
 from ..connections.connection import Connection
 from ..gemini.contents import encoded, opening, system_text, turns
@@ -101,7 +102,7 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     word = text_of(candidate.get("finishReason"))
     _check_finish(word, candidate, connection)
     answer = _answer(candidate, body.raw, word)
-    tool_calls = _tool_calls(answer, tools, positional=gives_positional_ids(connection))
+    tool_calls = _tool_calls(answer, tools, positional=_positional(body, connection))
     text, thoughts = _texts(answer.parts)
     finish = _finish(word, tool_calls, empty=not text.strip())
     parts: list[Part] = [TextPart(text)] if text.strip() else []
@@ -205,7 +206,7 @@ def _texts(parts: Sequence[dict[str, Json]]) -> tuple[str, str]:
     return "".join(visible), "\n\n".join(thoughts)
 
 
-def _tool_calls(answer: _Answer, tools: Sequence[ToolSpec], *, positional: bool) -> list[ToolCall]:
+def _tool_calls(answer: _Answer, tools: Sequence[ToolSpec], *, positional: str | None) -> list[ToolCall]:
     names = calls.canonical_names(tools)
     found: list[ToolCall] = []
     for part, raw in zip(answer.parts, answer.slices, strict=True):
@@ -215,7 +216,9 @@ def _tool_calls(answer: _Answer, tools: Sequence[ToolSpec], *, positional: bool)
     return found
 
 
-def _tool_call(part: dict[str, Json], raw: bytes, place: int, names: dict[str, str], *, positional: bool) -> ToolCall:
+def _tool_call(
+    part: dict[str, Json], raw: bytes, place: int, names: dict[str, str], *, positional: str | None
+) -> ToolCall:
     where = f"tool call {place}"
     function = part["functionCall"]
     if not is_object(function):
@@ -226,12 +229,17 @@ def _tool_call(part: dict[str, Json], raw: bytes, place: int, names: dict[str, s
     )
 
 
-def _call_id(function: dict[str, Json], place: int, where: str, *, positional: bool) -> CallId:
+def _positional(body: Body, connection: Connection) -> str | None:
+    """What the ids of calls without one begin with: of another answer it is another, so that no two calls share an id."""
+    return f"positional-{sha256_bytes(body.raw)[:8]}" if gives_positional_ids(connection) else None
+
+
+def _call_id(function: dict[str, Json], place: int, where: str, *, positional: str | None) -> CallId:
     given = function.get("id")
     if given is not None:
         return calls.call_id(given, where)
-    if positional:
-        return CallId(f"positional-{place}")
+    if positional is not None:
+        return CallId(f"{positional}-{place}")
     raise calls.CallInvalid(
         f"{where} has no id; a call without one can't be answered. Older Gemini models and Vertex send none: "
         "use a model that does, or turn on positionalToolCallIds for this connection"

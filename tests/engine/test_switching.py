@@ -11,8 +11,8 @@ import pytest
 
 from treadle.graph.jsontext import Json, loads
 from treadle.storage.runs import body_path
-from treadle.testkit.replies import Call, call
-from treadle.testkit.simulators.http_server import Received
+from treadle.testkit.replies import Call, Reply, call
+from treadle.testkit.simulators.http_server import LoopbackServer, Received
 from treadle.testkit.simulators.registry import SIMULATORS, Simulator
 from treadle.testkit.turns import says
 
@@ -104,6 +104,45 @@ async def test_a_run_that_comes_back_has_its_own_blocks_and_none_of_the_other_s(
     assert len(ended.of("provider_switched")) == 2
 
 
+@pytest.mark.parametrize("after", NAMES)
+async def test_calls_that_came_without_ids_are_told_apart_by_another_provider(stage: Stage, after: str) -> None:
+    asked: list[Received] = []
+
+    def respond(one: Received) -> Reply:
+        asked.append(one)
+        return Reply(_without_ids(len(asked))).after(FAR if len(asked) > 2 else 0)
+
+    async with LoopbackServer(respond) as old:
+        by_place: Json = {"positionalToolCallIds": True}
+        address = {
+            "reverse_proxy": f"http://127.0.0.1:{old.port}",
+            "proxy_password": "made-up-key",
+            "model": "gemini-2",
+        }
+        chat_payload = {"chat_completion_source": "makersuite", **address, "connection_dialect": by_place}
+        chat_payload["messages"] = [{"role": "user", "content": "Who is there?"}]
+        async with engine(stage) as running:
+            await running.start_run_with_prompt_snapshot(request(stage, chat_payload))
+            await _until_asked(asked, 3)
+    async with SIMULATORS[after]([FIRST, SECOND, LAST]) as server:
+        ended = await _resume(stage, server)
+
+    assert server.refusals == []
+    assert ended.record.status == "completed"
+
+
+def _without_ids(number: int) -> bytes:
+    part = '{"functionCall":{"name":"workspace_list_files","args":{}}}'
+    content = f'{{"role":"model","parts":[{part},{part}]}}'
+    return f'{{"responseId":"r{number}","candidates":[{{"finishReason":"STOP","content":{content}}}]}}'.encode()
+
+
+async def _until_asked(requests: Sequence[Received], count: int) -> None:
+    async with asyncio.timeout(30):
+        while len(requests) < count:
+            await asyncio.sleep(0.005)
+
+
 async def _leave(stage: Stage, form: str, said: Sequence[Json]) -> None:
     async with SIMULATORS[form]([*said, LAST.after(FAR)]) as server:
         await _play_until(stage, server, len(said) + 1)
@@ -117,9 +156,7 @@ async def _play_until(stage: Stage, server: Simulator, asked: int, *, again: boo
             await running.resume_run(RUN)
         else:
             await running.start_run_with_prompt_snapshot(request(stage, payload(server)))
-        async with asyncio.timeout(30):
-            while len(server.requests) < asked:
-                await asyncio.sleep(0.005)
+        await _until_asked(server.requests, asked)
 
 
 async def _resume(stage: Stage, server: Simulator, **changes: Json) -> Left:

@@ -130,10 +130,19 @@ def test_a_connection_may_ask_for_ids_by_place_which_never_go_out() -> None:
     response = decoded(answer(f"{called('a')},{called('b')}"), SWITCHED)
     held = contents([GO, response.message, *results(response.tool_calls)], SWITCHED)
 
-    assert [call.id for call in response.tool_calls] == ["positional-1", "positional-2"]
+    assert [call.id[:11] + call.id[-2:] for call in response.tool_calls] == ["positional--1", "positional--2"]
     assert [part["functionResponse"]["name"] for part in held[-1]["parts"]] == ["a", "b"]
     assert "positional" not in json.dumps(held)
     assert '"id"' not in json.dumps(held)
+
+
+@trap(7)
+def test_ids_by_place_are_others_in_another_answer() -> None:
+    one, same = (decoded(answer(called("a")), SWITCHED) for _ in range(2))
+    other = decoded(answer(called("b")), SWITCHED)
+
+    assert one.tool_calls[0].id == same.tool_calls[0].id
+    assert one.tool_calls[0].id != other.tool_calls[0].id
 
 
 @trap(7)
@@ -141,7 +150,8 @@ def test_where_ids_go_by_place_the_models_own_stand() -> None:
     response = decoded(answer(f"{called('a', 'x')},{called('b')}"), SWITCHED)
     held = contents([GO, response.message, *results(response.tool_calls)], SWITCHED)
 
-    assert [call.id for call in response.tool_calls] == ["x", "positional-2"]
+    assert response.tool_calls[0].id == "x"
+    assert response.tool_calls[1].id.startswith("positional-")
     assert [part["functionResponse"].get("id") for part in held[-1]["parts"]] == ["x", None]
 
 
