@@ -26,6 +26,10 @@ def test_secrets_and_url_queries_are_taken_out_of_text() -> None:
     assert scrub(text, [Secret(KEY)]) == "Incorrect API key: ***. See https://example.test/docs for more"
 
 
+def test_a_secret_is_taken_out_as_json_spells_it_too() -> None:
+    assert scrub('{"message":"no: a\\"bc\\\\d"}', [Secret('a"bc\\d')]) == '{"message":"no: ***"}'
+
+
 def test_the_longer_of_two_secrets_goes_first() -> None:
     assert scrub("abcdef", [Secret("abcd"), Secret("abcdef")]) == "***"
 
