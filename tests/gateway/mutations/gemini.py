@@ -30,7 +30,7 @@ MUTATIONS = (
     Mutation(5, _CONTENTS, "if call in echoed else", "if False else"),
     Mutation(6, _CONTENTS, "if call in echoed else", "if True else"),
     Mutation(6, _CONTENTS, 'b\'{"functionCall":{"name":%b,"args"', 'b\'{"functionCall":{"id":"x","name":%b,"args"'),
-    Mutation(7, _FORMAT, "    if positional:\n", "    if True:\n"),
+    Mutation(7, _FORMAT, "    if positional is not None:\n", "    if True:\n"),
     Mutation(8, _FORMAT, "if word in _BROKEN:", "if False:"),
     Mutation(8, _FORMAT, 'if content is None and word == "MAX_TOKENS":', "if content is None:"),
     Mutation(9, _FORMAT, "if isinstance(reason, str) and reason:", "if False:"),
