@@ -1,4 +1,4 @@
-"""`treadle run`: the next reply of a chat file, by any server that speaks the chat-completions format."""
+"""`treadle run`: the next reply of a chat file, by any server that speaks one of the built formats."""
 
 from __future__ import annotations
 
