@@ -32,7 +32,7 @@ LIBRARIES: tuple[Library, ...] = (OWN, *SDKS, PYDANTIC_AI, LITELLM)
 class Replay:
     """What became of one thing in one library's next request."""
 
-    library: str
+    name: str
     format: str
     what: str
     outcome: str
@@ -47,7 +47,7 @@ class Timed:
 
     HEAD: ClassVar[tuple[str, ...]] = ("format", "library", "bytes", "join ms", "request ms", "ratio", "answer ms")
     format: str
-    library: str
+    name: str
     bytes: int
     join_ms: float
     request_ms: float
@@ -59,7 +59,7 @@ class Timed:
 
     def row(self) -> tuple[str, ...]:
         times = f"{self.join_ms:.2f}", f"{self.request_ms:.1f}", f"{self.ratio:,.0f}", f"{self.answer_ms:.1f}"
-        return self.format, self.library, f"{self.bytes:,}", *times
+        return self.format, self.name, f"{self.bytes:,}", *times
 
     def to_json(self) -> dict[str, object]:
         return {**asdict(self), "ratio": round(self.ratio, 2)}
@@ -85,10 +85,10 @@ def replays(absent: Sequence[str]) -> list[Replay]:
 def fidelity(found: Sequence[Replay]) -> list[str]:
     """The table: a row for each thing, a column for each library, and one for the provider's own."""
     own = {library.name for library in SDKS}
-    columns = list(dict.fromkeys("provider's own" if each.library in own else each.library for each in found))
+    columns = list(dict.fromkeys("provider's own" if each.name in own else each.name for each in found))
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for each in found:
-        column = "provider's own" if each.library in own else each.library
+        column = "provider's own" if each.name in own else each.name
         rows.setdefault((each.format, each.what), {})[column] = each.outcome
     shown = [(*key, *(told.get(column, "-") for column in columns)) for key, told in rows.items()]
     return markdown(("format", "what", *columns), shown)
