@@ -1,4 +1,4 @@
-"""Contestant (a): the engine as users run it, every durable write on."""
+"""Contestant (a): the engine as users run it, every durable write on but the wire log, which (b) does not keep."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treadle.graph.status import RunStatus
 async def run_machine(folder: Path, rounds: int) -> Measured:
     """One run of so many rounds below `folder`."""
     laps = Laps()
-    async with Engine(folder, None, transport=instant_model(rounds, laps)) as engine:
+    async with Engine(folder, None, transport=instant_model(rounds, laps), wire_log="off") as engine:
         handle = await engine.start_run_with_prompt_snapshot(start_request(rounds))
         record = await engine.wait(handle.run_id)
         run_folder = engine.services.store.folder(record)

@@ -107,13 +107,13 @@ def _events(folder: Path, rounds: int) -> list[tuple[str, str, Json]]:
 
 
 def _files(folder: Path, rounds: int) -> dict[str, bytes]:
-    """What the rounds left; of a checkpoint's record without the run, the time and the journal's count."""
+    """What the rounds left, every run under one name; of a checkpoint's record without the time and the journal's count."""
     kept = ("model-responses", "tool-args", "tool-results", "output", "checkpoints")
     found: dict[str, bytes] = {}
     for name in kept:
         for path in (folder / name).rglob("*"):
             if path.is_file():
-                found[str(path.relative_to(folder))] = path.read_bytes()
+                found[str(path.relative_to(folder))] = path.read_bytes().replace(folder.name.encode(), b"run")
     for name in [name for name in found if name.endswith("checkpoint.json")]:
         record = json.loads(found[name])
         found[name] = json.dumps({**record, "runId": "", "createdAt": "", "eventSeq": 0}).encode()

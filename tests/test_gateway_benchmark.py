@@ -42,7 +42,7 @@ def test_every_time_is_a_time(figures: Json) -> None:
 
 
 def test_nothing_that_is_probed_is_changed_on_its_way_back(figures: Json) -> None:
-    replays = [replay for replay in figures["fidelity"] if replay["library"] == "this gateway"]
+    replays = [replay for replay in figures["fidelity"] if replay["name"] == "this gateway"]
 
     assert Counter(replay["format"] for replay in replays) == {
         "claude_messages": 7, "gemini": 7, "openai_responses": 10, "openai_compatible": 7,
