@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..gateway.connections.connection import Connection, without_query
 from ..gateway.connections.secret import masked
 from ..gateway.delivery import WireCall
+from ..gateway.provider_state import SOCKET
 from ..graph.jsontext import Json
 from ..graph.text import sha256_bytes
 from ..storage.folder import Change, Put, pretty
@@ -73,7 +74,7 @@ class WireLog:
     ) -> dict[str, Json]:
         request = call.request
         told: dict[str, Json] = {
-            "method": request.method,
+            "method": "WEBSOCKET" if call.transport == SOCKET else request.method,
             "headers": _harmless(request.headers, connection),
             "bytes": len(request.body),
             "sha256": sha256_bytes(request.body),

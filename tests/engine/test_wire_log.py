@@ -15,6 +15,9 @@ from treadle.storage.wire_log import WireLevel
 from treadle.testkit.replies import Reply, call, calls, error
 from treadle.testkit.simulators.chat_completions import ChatCompletionsServer
 from treadle.testkit.simulators.http_server import Received
+from treadle.testkit.simulators.openai_responses import OpenAIResponsesServer
+from treadle.testkit.simulators.registry import payload_for
+from treadle.testkit.turns import says
 
 from ..gateway.traps import trap
 from ..gateway.words import MemorySecrets
@@ -148,6 +151,23 @@ async def test_no_key_is_in_any_file_also_where_the_server_repeats_it(stage: Sta
             assert not [canary for canary in CANARIES if canary.encode() in path.read_bytes()], path
     for event in events:
         assert not [canary for canary in CANARIES if canary.encode() in dumps(event.to_json())], event
+
+
+async def test_a_turn_over_a_socket_is_told_as_what_it_was(stage: Stage) -> None:
+    answers = [says("", call("workspace.write_file", path="output/main.md", content="Tea."))]
+    answers.append(says("", call("workspace.commit"), call("workspace.finish")))
+    async with (
+        OpenAIResponsesServer(answers) as server,
+        Engine(stage.root, stage.host, clock=stage.clock, ids=stage.ids, wire_log="full") as engine,
+    ):
+        payload = {**payload_for(server), "custom_url": None}
+        await engine.start_run_with_prompt_snapshot(stage.request(promptSnapshot=snapshot("", **payload)))
+        await engine.wait(RUN)
+
+    ((told,),) = [attempt["calls"] for attempt in await read(stage, 2)]
+    assert (told["transport"], told["request"]["method"]) == ("responses_websocket", "WEBSOCKET")
+    assert told["request"]["body"].encode() == server.requests[1].body
+    assert loads(told["response"]["body"].splitlines()[-1])["type"] == "response.completed"
 
 
 async def test_a_log_goes_on_after_a_resume(stage: Stage) -> None:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Iterable
 from itertools import count
-from types import TracebackType
-from typing import Self
 
 from ..replies import MODEL, Reply, error
 from ..turns import Refusal
 from .chat_rules import RequestRefused, Rules, check
 from .chat_writing import refusal_reply, turn_reply
-from .http_server import LoopbackServer, Received, Sleep
-from .provider import Said, Step
+from .http_server import Received, Sleep
+from .provider import Said, ServedScript, Step
 
 __all__ = ["ChatCompletionsServer", "Step"]
 
 
-class ChatCompletionsServer:
+class ChatCompletionsServer(ServedScript):
     """`POST {base_url}/chat/completions`, scripted in its own words or in no provider's; an async context manager.
 
     A request after the script's end is answered with 400 `script_exhausted`. With `api_key`, other keys get a 401.
@@ -33,52 +30,11 @@ class ChatCompletionsServer:
         api_key: str | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self._steps = deque(steps)
+        super().__init__(steps, "/v1", sleep)
+        self.format, self.model = "openai_compatible", MODEL
         self._rules = rules or Rules()
         self._api_key = api_key
         self._numbers = count(1)
-        self._server = LoopbackServer(self._respond, sleep)
-        self.requests: list[Received] = []
-        """Every request, refused ones too."""
-        self.refusals: list[str] = []
-        """What was said to requests that broke a rule."""
-
-    @property
-    def format(self) -> str:
-        """The name of the format that is spoken here."""
-        return "openai_compatible"
-
-    @property
-    def model(self) -> str:
-        """A model to ask for; any other is taken too."""
-        return MODEL
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._server.port}/v1"
-
-    @property
-    def steps_left(self) -> int:
-        return len(self._steps)
-
-    @property
-    def connections(self) -> int:
-        """Connections opened so far."""
-        return self._server.connections
-
-    @property
-    def aborted(self) -> int:
-        """Requests whose client went away before the answer."""
-        return self._server.aborted
-
-    async def __aenter__(self) -> Self:
-        await self._server.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._server.__aexit__(kind, error, trace)
 
     def _respond(self, request: Received) -> Reply:
         self.requests.append(request)

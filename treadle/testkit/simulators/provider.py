@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -65,15 +66,17 @@ class Provider(Protocol):
         ...
 
 
-class ScriptedServer:
-    """One provider on loopback, scripted; an async context manager.
+class ServedScript(ABC):
+    """What scripted servers share: the script, what was asked, and the server on loopback; an async context manager."""
 
-    A request after the script's end is answered with 400 `script_exhausted`.
-    """
+    format: str
+    """The name of the format that is spoken here."""
+    model: str
+    """A model to ask for."""
 
-    def __init__(self, provider: Provider, steps: Iterable[Step], sleep: Sleep = asyncio.sleep) -> None:
-        self._provider = provider
+    def __init__(self, steps: Iterable[Step], base_path: str, sleep: Sleep) -> None:
         self._steps = deque(steps)
+        self._base_path = base_path
         self._server = LoopbackServer(self._respond, sleep)
         self.requests: list[Received] = []
         """Every request, refused ones too."""
@@ -81,18 +84,8 @@ class ScriptedServer:
         """What was said to requests that broke a rule."""
 
     @property
-    def format(self) -> str:
-        """The name of the format that is spoken here."""
-        return self._provider.name
-
-    @property
-    def model(self) -> str:
-        """A model to ask for."""
-        return self._provider.model
-
-    @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._server.port}{self._provider.base_path}"
+        return f"http://127.0.0.1:{self._server.port}{self._base_path}"
 
     @property
     def steps_left(self) -> int:
@@ -116,6 +109,22 @@ class ScriptedServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._server.__aexit__(kind, error, trace)
+
+    @abstractmethod
+    def _respond(self, request: Received) -> Reply:
+        """What is answered to a request; it notes it among `requests`."""
+
+
+class ScriptedServer(ServedScript):
+    """One provider on loopback, scripted.
+
+    A request after the script's end is answered with 400 `script_exhausted`.
+    """
+
+    def __init__(self, provider: Provider, steps: Iterable[Step], sleep: Sleep = asyncio.sleep) -> None:
+        super().__init__(steps, provider.base_path, sleep)
+        self._provider = provider
+        self.format, self.model = provider.name, provider.model
 
     def _respond(self, request: Received) -> Reply:
         self.requests.append(request)
