@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..gateway.connections.connection import Connection, without_query
-from ..gateway.connections.secret import masked
+from ..gateway.connections.secret import Secret, masked, scrub
 from ..gateway.delivery import WireCall
 from ..gateway.provider_state import SOCKET
 from ..graph.jsontext import Json
@@ -20,6 +20,7 @@ _HEADERS = frozenset({
     "openai-processing-ms", "openai-version", "request-id", "retry-after", "retry-after-ms", "server",
     "x-request-id", "x-goog-request-id",
 })  # fmt: skip
+_SIGNING_IN = ("authorization", "x-api-key", "x-goog-api-key")
 _HEADER_FAMILIES = ("x-ratelimit-", "anthropic-ratelimit-")
 
 
@@ -50,7 +51,7 @@ class WireLog:
     ) -> dict[str, Json]:
         reply = call.reply
         answered = reply is not None and reply.status < 400
-        error = None if call.error is None else connection.scrub(call.error)
+        error = None if call.error is None else scrub(call.error, _secrets(connection, call))
         if reply is not None and not answered:
             error = f"HTTP {reply.status}"
         return {
@@ -75,12 +76,12 @@ class WireLog:
         request = call.request
         told: dict[str, Json] = {
             "method": "WEBSOCKET" if call.transport == SOCKET else request.method,
-            "headers": _harmless(request.headers, connection),
+            "headers": _harmless(request.headers, connection, call),
             "bytes": len(request.body),
             "sha256": sha256_bytes(request.body),
         }
         if self.level == "full":
-            listed, new = self._newest.told(place, _clean(request.pieces or (request.body,), connection))
+            listed, new = self._newest.told(place, _clean(request.pieces or (request.body,), connection, call))
             told |= listed
             files += new
         return told
@@ -93,25 +94,35 @@ class WireLog:
             return None
         told: dict[str, Json] = {
             "status": reply.status,
-            "headers": _harmless(reply.headers, connection),
+            "headers": _harmless(reply.headers, connection, call),
             "bytes": len(reply.body),
             "sha256": sha256_bytes(reply.body),
         }
         if self.level == "full":
-            (body,) = _clean((reply.body,), connection)
+            (body,) = _clean((reply.body,), connection, call)
             told["path"] = fragment_path(sha256_bytes(body))
             files.append((told["path"], body))
         return told
 
 
-def _clean(pieces: Iterable[bytes], connection: Connection) -> list[bytes]:
-    secrets = list(connection.secrets())
+def _clean(pieces: Iterable[bytes], connection: Connection, call: WireCall) -> list[bytes]:
+    secrets = list(_secrets(connection, call))
     return [masked(piece, secrets) for piece in pieces]
 
 
-def _harmless(headers: Mapping[str, str], connection: Connection) -> dict[str, Json]:
+def _harmless(headers: Mapping[str, str], connection: Connection, call: WireCall) -> dict[str, Json]:
+    secrets = list(_secrets(connection, call))
     return {
-        name: connection.scrub(value)
+        name: scrub(value, secrets)
         for name, value in headers.items()
         if name in _HEADERS or name.startswith(_HEADER_FAMILIES)
     }
+
+
+def _secrets(connection: Connection, call: WireCall) -> Iterator[Secret]:
+    """Those of the connection, and what was sent to sign in: an access token is made for a call."""
+    yield from connection.secrets()
+    for name in _SIGNING_IN:
+        credential = call.request.headers.get(name, "")
+        yield Secret(credential)
+        yield Secret(credential.rpartition(" ")[2])
