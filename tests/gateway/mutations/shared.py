@@ -23,7 +23,12 @@ MUTATIONS = (
         '_PLAIN = (\n    "temperature"',
         '_PLAIN = (\n    "_tauritavern_provider_state", "temperature"',
     ),
-    Mutation(49, "gateway/connections/secret.py", "text = text.replace(value, _MASK)", "pass"),
+    Mutation(
+        49,
+        "gateway/connections/secret.py",
+        "text = text.replace(value, _MASK).replace(dumps(value)[1:-1].decode(), _MASK)",
+        "pass",
+    ),
     Mutation(49, "gateway/connections/secret.py", "replace(dumps(value)[1:-1], _MASK.encode())", "replace(b'-', b'-')"),
     Mutation(51, _CHAT, 'return body.value if body.value.get("error") else None', "return None"),
     Mutation(
