@@ -12,7 +12,19 @@ from typing import TypeGuard
 from ..graph.errors import ModelFailed
 from ..graph.identity import CallId
 from ..graph.jsontext import Json, is_object
-from ..graph.messages import Message, NativePart, Part, ToolCall, ToolResult, ToolResultPart, ToolSpec
+from ..graph.messages import (
+    Message,
+    NativePart,
+    Part,
+    ReasoningPart,
+    Role,
+    TextPart,
+    ToolCall,
+    ToolCallPart,
+    ToolResult,
+    ToolResultPart,
+    ToolSpec,
+)  # fmt: skip
 from .connections.connection import Connection
 from .wire import value_of
 
@@ -89,6 +101,13 @@ def tool_call(
     name = call_name(given.get("name"), where)
     held, invalid = arguments(given.get(arguments_key))
     return ToolCall(call_id, names.get(name, name), held, name, arguments_invalid=invalid, raw=raw)
+
+
+def spoken(text: str, reasoning: ReasoningPart | None, native: NativePart | None, calls: Sequence[ToolCall]) -> Message:
+    """An answer as the transcript holds it, in the order of all formats; blank text is none."""
+    parts: list[Part] = [TextPart(text)] if text.strip() else []
+    parts += [part for part in (reasoning, native) if part is not None]
+    return Message(Role.ASSISTANT, (*parts, *(ToolCallPart(call) for call in calls)))
 
 
 def check_unique(calls: Sequence[ToolCall]) -> None:

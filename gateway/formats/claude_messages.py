@@ -12,12 +12,8 @@ from ...graph.messages import (
     Message,
     ModelResponse,
     NativePart,
-    Part,
     ReasoningPart,
-    Role,
-    TextPart,
     ToolCall,
-    ToolCallPart,
     ToolSpec,
 )  # fmt: skip
 from .. import calls, errors
@@ -120,17 +116,11 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     tool_calls = _tool_calls(content, tools)
     if tool_calls and connection.source == "claude":
         _check_signed(content)
-    parts: list[Part] = []
     text = "".join(content.texts("text", "text"))
-    if text.strip():
-        parts.append(TextPart(text))
     thoughts = [thought for thought in content.texts("thinking", "thinking") if thought.strip()]
-    if thoughts:
-        parts.append(ReasoningPart("\n\n".join(thoughts), "thinking"))
-    parts.append(NativePart(NATIVE, content.raw, origin))
-    parts += [ToolCallPart(call) for call in tool_calls]
+    reasoning = ReasoningPart("\n\n".join(thoughts), "thinking") if thoughts else None
     return ModelResponse(
-        message=Message(Role.ASSISTANT, tuple(parts)),
+        message=calls.spoken(text, reasoning, NativePart(NATIVE, content.raw, origin), tool_calls),
         finish=_finish(word, tool_calls),
         finish_reason=word,
         id=text_of(body.value.get("id")),

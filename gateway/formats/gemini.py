@@ -13,12 +13,8 @@ from ...graph.messages import (
     Message,
     ModelResponse,
     NativePart,
-    Part,
     ReasoningPart,
-    Role,
-    TextPart,
     ToolCall,
-    ToolCallPart,
     ToolSpec,
 )  # fmt: skip
 from ...graph.text import sha256_bytes
@@ -105,14 +101,10 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     tool_calls = _tool_calls(answer, tools, positional=_positional(body, connection))
     text, thoughts = _texts(answer.parts)
     finish = _finish(word, tool_calls, empty=not text.strip())
-    parts: list[Part] = [TextPart(text)] if text.strip() else []
-    if thoughts.strip():
-        parts.append(ReasoningPart(thoughts, "thought"))
-    if answer.content is not None:
-        parts.append(NativePart(NATIVE, answer.content, origin))
-    parts += [ToolCallPart(call) for call in tool_calls]
+    reasoning = ReasoningPart(thoughts, "thought") if thoughts.strip() else None
+    native = None if answer.content is None else NativePart(NATIVE, answer.content, origin)
     return ModelResponse(
-        message=Message(Role.ASSISTANT, tuple(parts)),
+        message=calls.spoken(text, reasoning, native, tool_calls),
         finish=finish,
         finish_reason=word,
         id=text_of(body.value.get("responseId")),

@@ -16,7 +16,6 @@ from ...graph.messages import (
     Message,
     ModelResponse,
     NativePart,
-    Part,
     ReasoningPart,
     Role,
     TextPart,
@@ -126,17 +125,12 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     tool_calls = _tool_calls(blocks, raw, tools)
     if status == "requires_action" and not tool_calls:
         raise errors.malformed("the status requires_action, but without a function call")
-    parts: list[Part] = []
     text = "".join(_texts(blocks))
-    if text.strip():
-        parts.append(TextPart(text))
     thoughts = "\n\n".join(_thoughts(blocks))
-    if thoughts.strip():
-        parts.append(ReasoningPart(thoughts, "thought_summary"))
-    parts.append(NativePart(NATIVE, object_bytes([(schema.encode(), raw)]), origin))
-    parts += [ToolCallPart(call) for call in tool_calls]
+    reasoning = ReasoningPart(thoughts, "thought_summary") if thoughts.strip() else None
+    native = NativePart(NATIVE, object_bytes([(schema.encode(), raw)]), origin)
     return ModelResponse(
-        message=Message(Role.ASSISTANT, tuple(parts)),
+        message=calls.spoken(text, reasoning, native, tool_calls),
         finish=_finish(status, called=bool(tool_calls)),
         finish_reason=status,
         id=text_of(body.value.get("id")),

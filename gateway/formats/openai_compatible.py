@@ -109,16 +109,8 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
         raise errors.filtered("content_filter")
     if finish is Finish.ERROR:
         raise ModelFailed("the model's server broke the answer off", retryable=True, details={"finishReason": word})
-    parts: list[Part] = []
-    if text.strip():
-        parts.append(TextPart(text))
-    reasoning = _reasoning(message)
-    if reasoning is not None:
-        parts.append(reasoning)
-    parts.append(NativePart(NATIVE, raw, origin))
-    parts += [ToolCallPart(call) for call in tool_calls]
     return ModelResponse(
-        message=Message(Role.ASSISTANT, tuple(parts)),
+        message=calls.spoken(text, _reasoning(message), NativePart(NATIVE, raw, origin), tool_calls),
         finish=finish,
         finish_reason=text_of(word),
         id=text_of(body.value.get("id")),

@@ -11,10 +11,8 @@ from ...graph.messages import (
     Message,
     ModelResponse,
     NativePart,
-    Part,
     ReasoningPart,
     Role,
-    TextPart,
     ToolCall,
     ToolCallPart,
     ToolResult,
@@ -105,19 +103,11 @@ def decode(body: Body, connection: Connection, tools: Sequence[ToolSpec], origin
     text, refused = _text(output, body.value)
     if not output and not text.strip() and finish is Finish.STOP:
         raise errors.malformed("no output items")
-    parts: list[Part] = []
-    if text.strip():
-        parts.append(TextPart(text))
-    reasoning = _reasoning(output)
-    if reasoning is not None:
-        parts.append(reasoning)
-    if output:
-        parts.append(NativePart(NATIVE, raw, origin))
-    parts += [ToolCallPart(call) for call in tool_calls]
+    native = NativePart(NATIVE, raw, origin) if output else None
     if finish is Finish.STOP and (tool_calls or refused):
         finish = Finish.TOOL_CALLS if tool_calls else Finish.REFUSAL
     return ModelResponse(
-        message=Message(Role.ASSISTANT, tuple(parts)),
+        message=calls.spoken(text, _reasoning(output), native, tool_calls),
         finish=finish,
         finish_reason=word,
         id=text_of(body.value.get("id")),

@@ -51,7 +51,7 @@ MUTATIONS = (
     Mutation(20, _ERRORS, '("overloaded_error", "overloaded", "server_error"', '("server_error"'),
     Mutation(20, _ERRORS, "return Kind.TRANSIENT if status >= 500 else Kind.REJECTED", "return Kind.REJECTED"),
     Mutation(22, _FORMAT, '"max_tokens": Finish.LENGTH', '"max_tokens": Finish.STOP'),
-    Mutation(48, _FORMAT, "_check_signed(content)\n    parts", "pass\n    parts"),
+    Mutation(48, _FORMAT, "        _check_signed(content)\n", "        pass\n"),
     Mutation(
         64,
         "gateway/claude/stream.py",
