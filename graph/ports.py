@@ -5,9 +5,9 @@ The engine is given these; tests give counters and scripts. Stores have their po
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from .identity import ChatRef
 from .jsontext import Json
@@ -139,6 +139,37 @@ class ChatHost(Protocol):
     async def update_persist_metadata(self, payload: dict[str, Json]) -> None:
         """Mark the run's message with its persist state; repeating it changes nothing."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a chat as tools show it."""
+
+    index: int
+    """Zero-based; the header is not counted."""
+    role: Literal["user", "assistant", "system"]
+    text: str
+    name: str | None = None
+    send_date: str | None = None
+
+
+class ChatReader(Protocol):
+    """One chat as tools read it. Blocking; raises NotFound `chat.not_found`, and InvalidData naming a damaged line."""
+
+    def count(self) -> int:
+        """How many messages the chat has now."""
+        ...
+
+    def read(self, indexes: Collection[int]) -> Mapping[int, ChatMessage]:
+        """The messages at these indexes, without those that do not exist; no more of the chat is read than it takes."""
+        ...
+
+
+@runtime_checkable
+class ReadableHost(Protocol):
+    """A chat host whose chats the run's tools may read; other hosts have no chat to search."""
+
+    def chat_reader(self, ref: ChatRef) -> ChatReader: ...
 
 
 AskKind = Literal["chat_commit", "persist_metadata", "approval"]

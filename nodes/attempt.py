@@ -16,7 +16,6 @@ from ..graph.table import Outcome
 from ..graph.text import count_chars, count_words, narration, sha256_bytes
 from ..storage.folder import Change, Log, Put, pretty
 from ..storage.runs import body_path, response_path
-from . import registry
 from .conversation import Turn
 from .deps import Deps, Run, in_thread
 from .rounds import stored_turn
@@ -44,7 +43,7 @@ async def attempt(state: RunState, deps: Deps, opening: Opening) -> Update:
     heard: list[WireCall] = []
     try:
         outgoing = run.gateway.outgoing(
-            run.connection, run.settings, run.conversation.fragments, run.specs, held, known=registry.specs()
+            run.connection, run.settings, run.conversation.fragments, run.specs, held, known=run.known_specs
         )
         exchange = await run.cancel.guard(run.gateway.generate(outgoing, heard))
     except RunCancelled:

@@ -16,7 +16,7 @@ from ..graph.messages import Finish, ModelResponse, ToolCall, ToolResult, tool_r
 from ..graph.ports import Clock
 from ..graph.status import RunStatus
 from ..storage.folder import Change, Do, Enter, Log, Put, pretty
-from . import registry
+from ..storage.runs import PROMPT_SNAPSHOT
 from .deps import Run
 from .rounds import arguments_path, result_path
 from .tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, ToolOutcome
@@ -53,7 +53,7 @@ def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
     except ToolRefused as refusal:
         run.folder.apply(*_refused(run, seat, refusal, began, clock, started=False))
         return Dispatched(None, counted=False)
-    tool = registry.TOOLS[seat.call.name]
+    tool = run.tools[seat.call.name]
     if (
         tool.spec.annotations.read_only
     ):  # it plans nothing that the start must tell, so the start is told while it works
@@ -76,7 +76,17 @@ def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
 
 
 def bench(run: Run, commit_count: int) -> Bench:
-    return Bench(workspace=run.workspace, profile=run.profile, reads=run.reads, commit_count=commit_count)
+    return Bench(
+        workspace=run.workspace,
+        profile=run.profile,
+        reads=run.reads,
+        commit_count=commit_count,
+        chat=run.chat,
+        chat_messages=run.folder.record.chat_head.message_count,
+        snapshot=lambda: run.folder.read_json(PROMPT_SNAPSHOT),
+        skills=run.skills,
+        skill_spending=run.skill_spending,
+    )
 
 
 def result_changes(run: Run, seat: Seat, result: ToolResult, elapsed_ms: int) -> list[Change]:
@@ -111,7 +121,7 @@ def _gate(run: Run, seat: Seat) -> None:
             "tool.invalid_arguments",
             "The answer was cut off at its length limit, so none of its calls was run. Send the calls again, shorter.",
         )
-    if call.name not in registry.TOOLS:
+    if call.name not in run.tools:
         known = ", ".join(spec.model_name for spec in run.specs)
         raise ToolRefused("model.unknown_tool_call", f"There is no tool {call.model_name!r}. The tools are: {known}.")
     if call.name not in profile.visible_tools:
@@ -178,7 +188,7 @@ def _failed(seat: Seat, error: TreadleError) -> Log:
 
 def _refused(run: Run, seat: Seat, refusal: ToolRefused, began: float, clock: Clock, *, started: bool) -> list[Change]:
     result = refusal_result(seat.call, refusal)
-    run.reads.observe(seat.call.arguments, result, None)
+    run.observe(seat.call.arguments, result, None)
     begun = _started(seat) if started else []
     return [*_opening(run, seat), *begun, *result_changes(run, seat, result, elapsed_ms(began, clock))]
 
@@ -192,7 +202,7 @@ def _perform(run: Run, seat: Seat, planned: ToolOutcome, began: float, clock: Cl
             result = answered(seat.call, planned if isinstance(planned, Answer) else planned.answer)
             result_file, *told = result_changes(run, seat, result, elapsed_ms(began, clock))
             run.folder.apply(result_file, *opening, *_started(seat), *told)
-            run.reads.observe(seat.call.arguments, result, None)
+            run.observe(seat.call.arguments, result, None)
         case FileChange():
             _change(run, seat, planned, opening, began, clock)
 
@@ -204,7 +214,7 @@ def _change(run: Run, seat: Seat, change: FileChange, opening: list[Change], beg
     effect = {"path": change.path, "preSha256": change.pre_sha256, "postSha256": change.post_sha256}
     write = Do(lambda: run.workspace.write_bytes(change.path, change.data))
     run.folder.apply(result_file, *opening, *_started(seat, effect), write, *told)
-    run.reads.observe(seat.call.arguments, result, change.pre_sha256)
+    run.observe(seat.call.arguments, result, change.pre_sha256)
 
 
 def _taken_up(run: Run, seat: Seat) -> Dispatched:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -12,15 +12,18 @@ from ..gateway.connections.connection import Connection
 from ..gateway.gateway import ModelGateway
 from ..graph.errors import RunFailed, TreadleError
 from ..graph.jsontext import Json
-from ..graph.messages import ToolSpec
-from ..graph.ports import Ask, Clock
+from ..graph.messages import ToolResult, ToolSpec
+from ..graph.ports import Ask, ChatReader, Clock
 from ..graph.profile import ResolvedProfile
 from ..storage.checkpoints import CheckpointStore
 from ..storage.folder import Change, RunFolder
+from ..storage.skill_shelf import SkillShelf
 from ..storage.workspace import Workspace
 from .cancel import CancelSignal
 from .conversation import Conversation
 from .reads import ReadState
+from .skill_spending import SkillSpending
+from .tool import Tool
 from .wire_log import WireLog
 
 T = TypeVar("T")
@@ -31,6 +34,8 @@ class Equipment:
     """What was frozen at the run's start, read from its input files."""
 
     profile: ResolvedProfile
+    tools: Mapping[str, Tool]
+    """Every tool that can be called, by canonical name, whether the profile shows it or not."""
     specs: tuple[ToolSpec, ...]
     """The tools that the model sees, as the profile words them."""
     settings: dict[str, Json]
@@ -53,7 +58,10 @@ class Run:
     """What was frozen at the start; an error where its files are damaged, raised when it is first needed."""
     ask: Ask
     cancel: CancelSignal = field(default_factory=CancelSignal)
+    chat: ChatReader | None = None
+    skills: SkillShelf | None = None
     reads: ReadState = field(default_factory=ReadState)
+    skill_spending: SkillSpending = field(default_factory=SkillSpending)
     wire_log: WireLog = field(default_factory=WireLog)
     first_rounds: dict[str, int] = field(default_factory=dict[str, int])
     """The round in which each call id was first seen: ids may repeat."""
@@ -71,6 +79,15 @@ class Run:
     @property
     def profile(self) -> ResolvedProfile:
         return self._equipped.profile
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        return self._equipped.tools
+
+    @property
+    def known_specs(self) -> tuple[ToolSpec, ...]:
+        """Of every tool that there is, unchanged by the profile: what an answer's calls are named by."""
+        return tuple(tool.spec for tool in self.tools.values())
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -93,6 +110,11 @@ class Run:
         if isinstance(self.equipment, TreadleError):
             raise self.equipment
         return self.equipment
+
+    def observe(self, arguments: Json, result: ToolResult, pre_sha256: str | None) -> None:
+        """Keep in mind what the model has seen by one call, live and when the run is opened again."""
+        self.reads.observe(arguments, result, pre_sha256)
+        self.skill_spending.observe(result)
 
     async def record(self, *changes: Change, durable: bool = False, unless_cancelling: bool = False) -> None:
         """Make the changes in order, in one hop to a thread."""

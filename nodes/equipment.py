@@ -31,12 +31,13 @@ def equip(profile: ResolvedProfile, snapshot: Json, gateway: ModelGateway) -> Eq
     `model.provider_denied` where the policy does not allow what was chosen.
     """
     payload = payload_of(snapshot)
-    specs = render_specs(profile, registry.specs())
+    tools = registry.TOOLS
+    specs = render_specs(profile, tuple(tool.spec for tool in tools.values()))
     settings = _settings(profile, payload, gateway)
     connection = gateway.connect(settings)
     opening = messages_of(payload, agent_system_prompt(profile, specs))
     conversation = Conversation(gateway, connection, opening)
-    return Equipment(profile, specs, settings, connection, conversation)
+    return Equipment(profile, tools, specs, settings, connection, conversation)
 
 
 def _settings(profile: ResolvedProfile, payload: dict[str, Json], gateway: ModelGateway) -> dict[str, Json]:

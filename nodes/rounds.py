@@ -15,7 +15,6 @@ from ..graph.paths import WorkspacePath
 from ..graph.text import count_chars, count_words
 from ..storage.folder import Log
 from ..storage.runs import body_path, call_path, response_path
-from . import registry
 from .conversation import Turn
 from .deps import Run
 from .prompt import drift_reminder
@@ -49,7 +48,7 @@ def stored_turn(run: Run, round_number: int) -> Turn:
         raise InvalidData(f"{path} is not a model response: {error}") from error
     body = _body(run, round_number)
     answer = run.gateway.decode_stored(
-        run.connection, body, registry.specs(), sha256=sha256, origin=origin, provider_format=spoken
+        run.connection, body, run.known_specs, sha256=sha256, origin=origin, provider_format=spoken
     )
     return Turn(answer, born, state)
 

@@ -7,17 +7,19 @@ model can mend is raised as `ToolRefused`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..graph.events import EventType
 from ..graph.jsontext import Json
 from ..graph.messages import ToolSpec
 from ..graph.paths import WorkspacePath
-from ..graph.ports import CommitMode
+from ..graph.ports import ChatReader, CommitMode
 from ..graph.profile import ResolvedProfile
+from ..storage.skill_shelf import SkillShelf
 from ..storage.workspace import Workspace
 from .reads import ReadState
+from .skill_spending import SkillSpending
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,14 @@ class Bench:
     reads: ReadState
     """What the model has seen of each file in this run; tools read it, dispatch updates it."""
     commit_count: int = 0
+    chat: ChatReader | None = None
+    """The run's chat; None where no host here can read it."""
+    chat_messages: int = 0
+    """How many messages of the chat the run may see, from the first: frozen at its start."""
+    snapshot: Callable[[], Json] = dict
+    """The run's prompt snapshot, read when it is asked for; raises InvalidData where it is damaged."""
+    skills: SkillShelf | None = None
+    skill_spending: SkillSpending = field(default_factory=SkillSpending)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from ..graph.errors import InvalidData, TreadleError
 from ..graph.events import Event, EventType
 from ..graph.jsontext import Json
 from ..graph.messages import tool_result
-from ..graph.ports import Ask
+from ..graph.ports import Ask, ReadableHost
 from ..graph.status import RunStatus
 from ..nodes import equipment
 from ..nodes.deps import Equipment, Run
@@ -77,6 +77,7 @@ def _run(services: Services, folder: RunFolder, ask_for: AskFor) -> Run:
         checkpoints=CheckpointStore(path, record.id, services.disk, services.clock),
         equipment=_equipment(services, folder),
         ask=_nobody,
+        chat=services.host.chat_reader(record.chat_ref) if isinstance(services.host, ReadableHost) else None,
         wire_log=WireLog(services.wire_level()),
     )
     run.ask = ask_for(run)
@@ -163,7 +164,7 @@ def _observe(run: Run, arguments: str, stored: str, pre_sha256: str | None) -> N
         result = tool_result(run.folder.read_json(stored))
     except (KeyError, TypeError) as error:
         raise InvalidData(f"{stored} is not a tool result: {error}") from error
-    run.reads.observe(run.folder.read_json(arguments), result, pre_sha256)
+    run.observe(run.folder.read_json(arguments), result, pre_sha256)
 
 
 async def _nobody(kind: str, payload: dict[str, Json]) -> dict[str, Json]:
