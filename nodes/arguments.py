@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ..graph.errors import ToolRefused
-from ..graph.jsontext import Json, dumps
+from ..graph.jsontext import Json, dumps, is_list, is_object
 from ..graph.paths import WorkspacePath, parse
 
 INVALID = "tool.invalid_arguments"
@@ -40,29 +40,36 @@ def boolean(description: str) -> Json:
     return _typed("boolean", description)
 
 
+def array(description: str, items: dict[str, Json]) -> Json:
+    """A list of one or more of what the schema `items` describes."""
+    return {"type": "array", "minItems": 1, "items": items, "description": description}
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """The fields of a call; every getter raises ToolRefused `tool.invalid_arguments` naming its field."""
 
     fields: dict[str, Json]
+    where: str = ""
+    """What stands before a field's name where it is told: `entries[0].` for those of an item."""
 
     def text(self, key: str) -> str:
         """A required string, trimmed; not blank."""
         value = self.raw(key).strip()
         if not value:
-            raise refused(f"{key} must not be blank.")
+            raise refused(f"{self.where}{key} must not be blank.")
         return value
 
     def raw(self, key: str) -> str:
         """A required string as it was sent, perhaps empty."""
         if key not in self.fields:
-            raise refused(f"{key} is missing; it must be a string.")
-        return _string(key, self.fields[key])
+            raise refused(f"{self.where}{key} is missing; it must be a string.")
+        return _string(self.where + key, self.fields[key])
 
     def optional_text(self, key: str) -> str | None:
         """A string, trimmed; None where it is absent, null or blank."""
         value = self.fields.get(key)
-        return None if value is None else _string(key, value).strip() or None
+        return None if value is None else _string(self.where + key, value).strip() or None
 
     def optional_number(self, key: str) -> int | None:
         """A whole number of 0 or more; None where it is absent."""
@@ -70,7 +77,14 @@ class Given:
             return None
         value = self.fields[key]
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise refused(f"{key} must be a whole number of 0 or more, not {shown(value)}.")
+            raise refused(f"{self.where}{key} must be a whole number of 0 or more, not {shown(value)}.")
+        return value
+
+    def required_number(self, key: str) -> int:
+        """A whole number of 0 or more."""
+        value = self.optional_number(key)
+        if value is None:
+            raise refused(f"{self.where}{key} is missing; it must be a whole number of 0 or more.")
         return value
 
     def number(self, key: str, default: int) -> int:
@@ -80,13 +94,28 @@ class Given:
     def flag(self, key: str, default: bool) -> bool:
         value = self.fields.get(key, default)
         if not isinstance(value, bool):
-            raise refused(f"{key} must be true or false, not {shown(value)}.")
+            raise refused(f"{self.where}{key} must be true or false, not {shown(value)}.")
         return value
+
+    def items(self, key: str, most: int) -> list[Given]:
+        """A required list of 1 to `most` objects, each with its place in the names of its fields."""
+        name = self.where + key
+        if key not in self.fields:
+            raise refused(f"{name} is missing; it must be a list of 1 to {most} objects.")
+        value = self.fields[key]
+        if not is_list(value):
+            raise refused(f"{name} must be a list of 1 to {most} objects, not {shown(value)}.")
+        if not 1 <= len(value) <= most:
+            raise refused(f"{name} must have 1 to {most} items, not {len(value)}.")
+        for place, item in enumerate(value):
+            if not is_object(item):
+                raise refused(f"{name}[{place}] must be an object, not {shown(item)}.")
+        return [Given(item, f"{name}[{place}].") for place, item in enumerate(value)]
 
     def start(self, key: str = "path") -> WorkspacePath | None:
         """Where to list or search; None, the workspace root, where it is absent, null, blank or only dots."""
         value = self.fields.get(key)
-        text = "" if value is None else _string(key, value).strip()
+        text = "" if value is None else _string(self.where + key, value).strip()
         if not text.replace("\\", "/").strip("./") and text[:1] not in ("/", "\\") and ".." not in text:
             return None
         try:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given as given_any
 from hypothesis import strategies as st
 
@@ -60,3 +61,32 @@ def test_a_start_is_the_root_a_path_or_refused(text: str) -> None:
 def test_a_shown_value_is_short() -> None:
     assert shown("x" * 500).endswith("…")
     assert len(shown("x" * 500)) < 70
+
+
+def test_the_fields_of_an_item_are_told_by_their_place() -> None:
+    items = given({"f": [{"n": 1}, {"n": -1}]}).items("f", 2)
+
+    assert items[0].required_number("n") == 1
+    with pytest.raises(ToolRefused, match=r"f\[1\]\.n must be a whole number of 0 or more, not -1"):
+        items[1].required_number("n")
+    with pytest.raises(ToolRefused, match=r"f\[1\]\.m is missing"):
+        items[1].required_number("m")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({}, "f is missing"),
+        ({"f": None}, "f must be a list of 1 to 2 objects, not null"),
+        ({"f": {"n": 1}}, "f must be a list"),
+        ({"f": "[]"}, "f must be a list"),
+        ({"f": []}, "f must have 1 to 2 items, not 0"),
+        ({"f": [{}, {}, {}]}, "f must have 1 to 2 items, not 3"),
+        ({"f": [{}, None]}, r"f\[1\] must be an object, not null"),
+    ],
+)
+def test_a_list_is_taken_whole_or_refused(arguments: Json, says: str) -> None:
+    with pytest.raises(ToolRefused, match=says) as refused:
+        given(arguments).items("f", 2)
+
+    assert refused.value.code == INVALID
