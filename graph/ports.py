@@ -5,7 +5,7 @@ The engine is given these; tests give counters and scripts. Stores have their po
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
@@ -141,27 +141,52 @@ class ChatHost(Protocol):
         ...
 
 
+ChatRole = Literal["user", "assistant", "system"]
+
+
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message of a chat as tools show it."""
 
     index: int
     """Zero-based; the header is not counted."""
-    role: Literal["user", "assistant", "system"]
+    role: ChatRole
     text: str
     name: str | None = None
     send_date: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ChatHit:
+    """A message that holds words that were looked for."""
+
+    index: int
+    weight: int
+    """Of the words that it holds, each counted once."""
+
+
 class ChatReader(Protocol):
-    """One chat as tools read it. Blocking; raises NotFound `chat.not_found`, and InvalidData naming a damaged line."""
+    """One chat as tools read it, as it is at each call. Safe for threads.
+
+    Blocking; raises NotFound `chat.not_found`, and InvalidData naming a damaged line.
+    """
 
     def count(self) -> int:
         """How many messages the chat has now."""
         ...
 
     def read(self, indexes: Collection[int]) -> Mapping[int, ChatMessage]:
-        """The messages at these indexes, without those that do not exist; no more of the chat is read than it takes."""
+        """The messages at these indexes, without those that do not exist; no other message is parsed."""
+        ...
+
+    def search(
+        self, words: Mapping[str, int], within: range, *, role: ChatRole | None = None, limit: int
+    ) -> Sequence[ChatHit]:
+        """The messages within a range of indexes that weigh most, newer before older ones of the same weight.
+
+        A message weighs what the words together weigh that its text holds: words are in lower case, and are held
+        where they are a part of the text in lower case (`str.lower`). One without any is no hit.
+        """
         ...
 
 

@@ -34,13 +34,23 @@ class Found:
 
 def tokens(query: str) -> tuple[str, ...]:
     """The query's words in lower case, each once, the first 64."""
+    return tuple(islice(words(query), MOST_TOKENS))
+
+
+def words(query: str) -> tuple[str, ...]:
+    """The query's words in lower case, each once, in their order."""
     spaced = "".join(char if char == "_" or is_alphanumeric(char) else " " for char in query.strip().lower())
-    return tuple(islice(dict.fromkeys(spaced.split()), MOST_TOKENS))
+    return tuple(dict.fromkeys(spaced.split()))
 
 
-def windows(text: str, words: tuple[str, ...], *, context: int, limit: int) -> list[Window]:
+def weight(word: str) -> int:
+    """What a word adds to the score of what holds it: its length, at most 8."""
+    return min(MOST_WEIGHT, len(word))
+
+
+def windows(text: str, sought: tuple[str, ...], *, context: int, limit: int) -> list[Window]:
     """The best windows of a text, at most `limit`, no two sharing a line; score descending, then line ascending."""
-    weights = {word: min(MOST_WEIGHT, len(word)) for word in words}
+    weights = {word: weight(word) for word in sought}
     whole = sum(weights.values())
     last_line = len(split(text))
     by_line = _weight_by_line(text.lower(), weights)
@@ -66,11 +76,11 @@ def _weight_by_line(lowered: str, weights: dict[str, int]) -> dict[int, int]:
     """The weight that each matching line holds; a word counts once a line."""
     by_line: dict[int, int] = {}
     lines: list[str] = []
-    for word, weight in weights.items():
+    for word, adds in weights.items():
         if word not in lowered:
             continue
         lines = lines or split(lowered)
         for number, line in enumerate(lines, 1):
             if word in line:
-                by_line[number] = by_line.get(number, 0) + weight
+                by_line[number] = by_line.get(number, 0) + adds
     return by_line

@@ -5,14 +5,34 @@ from __future__ import annotations
 from ..graph.messages import ToolSpec
 from ..graph.profile import SEED_TOOLS
 from .tool import Tool
-from .tools import apply_patch, commit, finish, list_files, read_file, search_files, write_file
+from .tools import (
+    apply_patch,
+    chat_search,
+    commit,
+    finish,
+    list_files,
+    read_file,
+    read_messages,
+    search_files,
+    write_file,
+)
 
 KNOWN_TOOLS = SEED_TOOLS
 """Every name that a profile may allow, in order."""
 
 TOOLS: dict[str, Tool] = {
     room.SPEC.name: Tool(room.SPEC, room.run)
-    for room in (list_files, search_files, read_file, write_file, apply_patch, commit, finish)
+    for room in (
+        chat_search,
+        read_messages,
+        list_files,
+        search_files,
+        read_file,
+        write_file,
+        apply_patch,
+        commit,
+        finish,
+    )
 }
 """Those that can be called, by canonical name, in the order of `KNOWN_TOOLS`."""
 

@@ -14,6 +14,7 @@ from typing import cast
 
 from ..graph.errors import HostFailed
 from ..graph.jsontext import Json, is_list, is_object
+from ..graph.ports import ChatRole
 from .chats import Message
 
 _TIMES = ("send_date", "gen_started", "gen_finished")
@@ -38,7 +39,13 @@ def is_user(message: Message) -> bool:
 
 def is_assistant(message: Message) -> bool:
     """Neither the user's nor the system's."""
-    return not message.get("is_user") and not message.get("is_system")
+    return role_of(message) == "assistant"
+
+
+def role_of(message: Message) -> ChatRole:
+    if message.get("is_user"):
+        return "user"
+    return "system" if message.get("is_system") else "assistant"
 
 
 def new_reply(name: str, text: str, date: str) -> Message:

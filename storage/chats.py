@@ -38,6 +38,17 @@ class ChatCursor:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatSignature:
+    """Which file it was, and what the system told of its last change: with another one, its bytes may be others."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChatLine:
     """A message's line as it lies in the file: `data` is without its line end."""
 
@@ -83,6 +94,11 @@ class OpenChat:
         self._size = status.st_size
         self._modified_ns = status.st_mtime_ns
 
+    def signature(self) -> ChatSignature:
+        """Of the open file as it is now."""
+        status = os.fstat(self._handle.fileno())
+        return ChatSignature(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
     def cursor(self, line: ChatLine | None = None) -> ChatCursor:
         """The place of `line`, or of the file's end."""
         return ChatCursor(self._size if line is None else line.offset, self._size, self._modified_ns)
@@ -121,10 +137,32 @@ class OpenChat:
         try:
             value = loads(data)
         except (ValueError, RecursionError) as error:
-            raise self._damaged(line, f"is not JSON ({error})") from error
+            raise self.damaged(line, f"is not JSON ({error})") from error
         if not is_object(value):
-            raise self._damaged(line, "is not a JSON object")
+            raise self.damaged(line, "is not a JSON object")
         return value
+
+    def damaged(self, line: ChatLine, fault: str) -> InvalidData:
+        """The error that names the line, the file, and what is wrong: `line 7 <fault>`."""
+        number = self._number(line.offset)
+        code = "agent.chat_message_invalid_json" if line.index >= 0 else "agent.chat_header_invalid"
+        return InvalidData(
+            f"The chat file {self._path} is damaged: line {number} {fault}. "
+            "Mend or remove that line, then try again; the file was not changed.",
+            code=code,
+            details={"line": number},
+        )
+
+    def raw_lines(self, offset: int = 0) -> Iterator[bytes]:
+        """The lines from a byte offset on as they lie in the file: blank ones too, each with its line end."""
+        self._handle.seek(offset)
+        while raw := self._handle.readline():
+            yield raw
+
+    def read_range(self, offset: int, size: int) -> bytes:
+        """At most `size` bytes from an offset."""
+        self._handle.seek(offset)
+        return self._handle.read(size)
 
     def append(self, cursor: ChatCursor, message: Message) -> None:
         """One more line after the last. Raises HostFailed `commit.cursor_integrity` or `commit.save_failed`."""
@@ -157,8 +195,7 @@ class OpenChat:
     def _lines(self) -> Iterator[ChatLine]:
         offset = 0
         index = -1
-        self._handle.seek(0)
-        while raw := self._handle.readline():
+        for raw in self.raw_lines():
             if raw.strip():
                 yield ChatLine(index, offset, raw.removesuffix(b"\n").removesuffix(b"\r"))
                 index += 1
@@ -201,16 +238,6 @@ class OpenChat:
         reason = error.strerror or str(error)
         return HostFailed(
             f"The chat file {self._path} could not be saved ({reason}); {state}.", code="commit.save_failed"
-        )
-
-    def _damaged(self, line: ChatLine, fault: str) -> InvalidData:
-        number = self._number(line.offset)
-        code = "agent.chat_message_invalid_json" if line.index >= 0 else "agent.chat_header_invalid"
-        return InvalidData(
-            f"The chat file {self._path} is damaged: line {number} {fault}. "
-            "Mend or remove that line, then try again; the file was not changed.",
-            code=code,
-            details={"line": number},
         )
 
     def _number(self, offset: int) -> int:

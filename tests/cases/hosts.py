@@ -7,7 +7,7 @@ from pathlib import Path
 
 from treadle.graph.identity import ChatRef
 from treadle.graph.jsontext import Json
-from treadle.graph.ports import ChatHead, CommitReceipt, CommitRequest
+from treadle.graph.ports import ChatHead, ChatReader, CommitReceipt, CommitRequest
 from treadle.host.chat_folder import ChatFolderHost
 
 DEAD = 97
@@ -38,6 +38,9 @@ class RecordingHost:
         if self.doomed:
             os._exit(DEAD)
         return receipt
+
+    def chat_reader(self, ref: ChatRef) -> ChatReader:
+        return self._host.chat_reader(ref)
 
     async def update_persist_metadata(self, payload: dict[str, Json]) -> None:
         await self._host.update_persist_metadata(payload)

@@ -9,11 +9,13 @@ from treadle.graph.identity import CallId
 from treadle.graph.jsontext import Json, dumps, loads
 from treadle.graph.messages import ToolResult
 from treadle.graph.paths import ROOTS, WorkspacePath
+from treadle.graph.ports import ChatMessage, ChatReader, ChatRole
 from treadle.graph.profile import Presentation, ResolvedProfile, default_writer, resolve
 from treadle.nodes.reads import ReadState
 from treadle.nodes.registry import TOOLS
 from treadle.nodes.tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, ToolOutcome
 from treadle.storage.workspace import Workspace
+from treadle.testkit.chat import MemoryChat
 from treadle.testkit.workspace import MemoryWorkspace
 
 
@@ -53,9 +55,19 @@ class Desk:
     reads: ReadState = field(default_factory=ReadState)
     stored: list[Stored] = field(default_factory=list[Stored])
     commit_count: int = 0
+    chat: ChatReader | None = None
+    chat_messages: int = 0
 
     def outcome(self, name: str, arguments: Json) -> ToolOutcome:
-        return TOOLS[name].run(arguments, Bench(self.workspace, self.profile, self.reads, self.commit_count))
+        bench = Bench(
+            self.workspace,
+            self.profile,
+            self.reads,
+            self.commit_count,
+            chat=self.chat,
+            chat_messages=self.chat_messages,
+        )
+        return TOOLS[name].run(arguments, bench)
 
     def call(self, name: str, **arguments: Json) -> ToolResult:
         return self.send(name, arguments)
@@ -92,6 +104,20 @@ def desk(files: dict[str, str | bytes] | None = None, using: ResolvedProfile | N
     for path, content in (files or {}).items():
         made.put(path, content)
     return made
+
+
+def chat_desk(*said: str | ChatMessage, visible: int | None = None) -> Desk:
+    """A desk over a chat; a text alone is a character's message. The run sees the first `visible`, or all."""
+    chat = MemoryChat(
+        *(said_by(index, "assistant", each) if isinstance(each, str) else each for index, each in enumerate(said))
+    )
+    return Desk(chat=chat, chat_messages=len(said) if visible is None else visible)
+
+
+def said_by(
+    index: int, role: ChatRole, text: str, name: str | None = None, send_date: str | None = None
+) -> ChatMessage:
+    return ChatMessage(index, role, text, name, send_date)
 
 
 def thawed(data: bytes) -> Json:

@@ -37,13 +37,26 @@ def test_a_schema_is_closed_and_every_field_is_described(name: str) -> None:
     assert (schema["type"], schema["additionalProperties"]) == ("object", False)
     assert set(schema.get("required", ())) <= set(schema["properties"])
     for field in schema["properties"].values():
-        assert set(field) <= {"type", "enum", "description"}
+        assert set(field) <= {"type", "enum", "description", "items", "minItems"}
         assert field["description"].endswith(".")
+
+
+@pytest.mark.parametrize(("name", "field"), [("chat.read_messages", "messages")])
+def test_the_items_of_a_list_are_closed_and_described_too(name: str, field: str) -> None:
+    listed = registry.TOOLS[name].spec.input_schema["properties"][field]
+
+    assert (listed["type"], listed["minItems"], listed["items"]["additionalProperties"]) == ("array", 1, False)
+    assert set(listed["items"]["required"]) <= set(listed["items"]["properties"])
+    for inner in listed["items"]["properties"].values():
+        assert set(inner) == {"type", "description"}
+        assert inner["description"].endswith(".")
 
 
 @pytest.mark.parametrize(
     ("name", "annotations"),
     [
+        ("chat.search", {"readOnly": True, "sourceKind": "chat"}),
+        ("chat.read_messages", {"readOnly": True, "sourceKind": "chat"}),
         ("workspace.list_files", {"readOnly": True}),
         ("workspace.search_files", {"readOnly": True}),
         ("workspace.read_file", {"readOnly": True}),
@@ -60,6 +73,9 @@ def test_what_a_tool_does_to_the_world_is_annotated(name: str, annotations: Json
 @pytest.mark.parametrize(
     ("name", "field", "limits"),
     [
+        ("chat.search", "limit", "1 to 50, default 20"),
+        ("chat.search", "scan_limit", "1 to 100000"),
+        ("chat.read_messages", "messages", "1 to 20"),
         ("workspace.list_files", "depth", "0 to 4, default 2"),
         ("workspace.search_files", "limit", "1 to 50, default 20"),
         ("workspace.search_files", "context_lines", "0 to 5, default 2"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +16,16 @@ from ..graph.ports import ChatHead, Clock, CommitReceipt, CommitRequest
 from ..graph.text import sha256_bytes
 from ..storage.chat_commits import required_text, save_commit, save_persist_notes
 from ..storage.chat_messages import is_assistant, is_user, send_date
+from ..storage.chat_reader import FileChatReader
 from ..storage.chats import ChatFile, Message, OpenChat
 from ..storage.disk import Disk
 
+_READERS = 4
+"""Chats whose searched texts stay in memory when their runs are over."""
+
 
 class ChatFolderHost:
-    """Implements `ChatHost`. The file work of each call is one hop to a thread; saves of one chat wait for each other.
+    """Implements `ChatHost` and `ReadableHost`. The file work of each call is one hop to a thread; saves of one chat wait for each other.
 
     Errors: InvalidInput (`agent.group_chat_unsupported`, `agent.invalid_chat_ref`, `agent.stable_chat_id_required`,
     `agent.swipe_target_invalid`); NotFound; InvalidData for a damaged chat, naming the line; HostFailed for a commit
@@ -31,6 +36,8 @@ class ChatFolderHost:
         self._folder = folder
         self._clock = clock or SystemClock()
         self._disk = disk
+        self._readers: dict[Path, FileChatReader] = {}
+        self._lock = threading.Lock()
 
     @classmethod
     def for_chat(
@@ -54,6 +61,16 @@ class ChatFolderHost:
 
     async def update_persist_metadata(self, payload: dict[str, Json]) -> None:
         await asyncio.to_thread(self._update_persist_metadata, payload)
+
+    def chat_reader(self, ref: ChatRef) -> FileChatReader:
+        """How a run's tools read the chat. The readers used last are kept, with what they have learnt of their chats."""
+        chat = self._chat(ref)
+        with self._lock:
+            reader = self._readers.pop(chat.path, None) or FileChatReader(chat)
+            self._readers[chat.path] = reader
+            if len(self._readers) > _READERS:
+                del self._readers[next(iter(self._readers))]
+        return reader
 
     async def read_message(self, ref: ChatRef, index: int) -> Message:
         """The message at a zero-based index, as it stands now; raises NotFound."""
