@@ -71,6 +71,7 @@ def run(arguments: Json, bench: Bench) -> Answer:
         found = chat.search(words, asked.within(bench.chat_messages), role=asked.role, limit=asked.limit)
         messages = chat.read([hit.index for hit in found])
     whole = sum(words.values())
+    # A message that another program took away between the two looks is not there to be shown.
     hits = [_hit(asked.query, hit.weight / whole, messages[hit.index]) for hit in found if hit.index in messages]
     return Answer(
         content=_content(asked.query, hits),

@@ -73,18 +73,18 @@ def test_the_fields_of_an_item_are_told_by_their_place() -> None:
         items[1].required_number("m")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({}, "f is missing"),
-        ({"f": None}, "f must be a list of 1 to 2 objects, not null"),
-        ({"f": {"n": 1}}, "f must be a list"),
-        ({"f": "[]"}, "f must be a list"),
-        ({"f": []}, "f must have 1 to 2 items, not 0"),
-        ({"f": [{}, {}, {}]}, "f must have 1 to 2 items, not 3"),
-        ({"f": [{}, None]}, r"f\[1\] must be an object, not null"),
-    ],
-)
+BAD_LISTS: list[tuple[dict[str, Json], str]] = [
+    ({}, "f is missing"),
+    ({"f": None}, "f must be a list of 1 to 2 objects, not null"),
+    ({"f": {"n": 1}}, "f must be a list"),
+    ({"f": "[]"}, "f must be a list"),
+    ({"f": []}, "f must have 1 to 2 items, not 0"),
+    ({"f": [{}, {}, {}]}, "f must have 1 to 2 items, not 3"),
+    ({"f": [{}, None]}, r"f\[1\] must be an object, not null"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), BAD_LISTS)
 def test_a_list_is_taken_whole_or_refused(arguments: Json, says: str) -> None:
     with pytest.raises(ToolRefused, match=says) as refused:
         given(arguments).items("f", 2)
