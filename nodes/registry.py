@@ -11,6 +11,7 @@ from .tools import (
     commit,
     finish,
     list_files,
+    read_activated,
     read_file,
     read_messages,
     search_files,
@@ -25,6 +26,7 @@ TOOLS: dict[str, Tool] = {
     for room in (
         chat_search,
         read_messages,
+        read_activated,
         list_files,
         search_files,
         read_file,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from treadle.graph.errors import ToolRefused
@@ -57,6 +58,7 @@ class Desk:
     commit_count: int = 0
     chat: ChatReader | None = None
     chat_messages: int = 0
+    snapshot: Json = field(default_factory=dict[str, Json])
 
     def outcome(self, name: str, arguments: Json) -> ToolOutcome:
         bench = Bench(
@@ -66,6 +68,7 @@ class Desk:
             self.commit_count,
             chat=self.chat,
             chat_messages=self.chat_messages,
+            snapshot=lambda: deepcopy(self.snapshot),
         )
         return TOOLS[name].run(arguments, bench)
 

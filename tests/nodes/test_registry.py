@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -36,7 +37,7 @@ def test_a_schema_is_closed_and_every_field_is_described(name: str) -> None:
     Draft202012Validator.check_schema(schema)
     assert (schema["type"], schema["additionalProperties"]) == ("object", False)
     assert set(schema.get("required", ())) <= set(schema["properties"])
-    for field in schema["properties"].values():
+    for field in fields_of(schema):
         assert set(field) <= {"type", "enum", "description", "items", "minItems"}
         assert field["description"].endswith(".")
 
@@ -57,6 +58,7 @@ def test_the_items_of_a_list_are_closed_and_described_too(name: str, field: str)
     [
         ("chat.search", {"readOnly": True, "sourceKind": "chat"}),
         ("chat.read_messages", {"readOnly": True, "sourceKind": "chat"}),
+        ("worldinfo.read_activated", {"readOnly": True}),
         ("workspace.list_files", {"readOnly": True}),
         ("workspace.search_files", {"readOnly": True}),
         ("workspace.read_file", {"readOnly": True}),
@@ -87,3 +89,12 @@ def test_what_a_tool_does_to_the_world_is_annotated(name: str, annotations: Json
 )
 def test_limits_and_defaults_are_told_to_the_model(name: str, field: str, limits: str) -> None:
     assert limits in registry.TOOLS[name].spec.input_schema["properties"][field]["description"]
+
+
+def fields_of(schema: Json) -> Iterator[Json]:
+    """The fields of an object's schema, and of the objects that its lists hold."""
+    assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+    for field in schema["properties"].values():
+        yield field
+        if field["type"] == "array" and field["items"]["type"] == "object":
+            yield from fields_of(field["items"])
