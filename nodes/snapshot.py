@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..graph.errors import InvalidInput
+from ..graph.errors import InvalidData, InvalidInput
 from ..graph.identity import stable_chat_id
 from ..graph.jsontext import Json, dumps, is_list, is_object
 from ..graph.messages import Role
 from ..graph.profile import ResolvedProfile
+from .activation import activation
+from .context_policy import context_policy
+from .frozen_input import WHERE, frozen_input
 from .snapshot_messages import MARKER, MARKER_KEY, prompt_of, role_of
 from .start_request import StartRequest
-
-FROZEN_KIND = "tauritavern.agentFrozenRunInputSnapshot"
 
 _PAYLOAD_KEYS = ("chatCompletionPayload", "chat_completion_payload", "generateData", "generate_data")
 
@@ -46,6 +47,27 @@ def check_start(request: StartRequest, profile: ResolvedProfile) -> None:
     this.
     """
     _raise_first(fault for group in _GROUPS for fault in group(request, profile))
+
+
+def check_payload(payload: dict[str, Json]) -> None:
+    """Rows 4 to 7 of a payload by itself; raises InvalidInput with the row's code."""
+    _raise_first(_payload_faults(payload))
+
+
+def frozen_input_of(request: StartRequest) -> dict[str, Json] | None:
+    """The request's frozen input as it is kept: its own, else the prompt snapshot's; None where there is none.
+
+    Raises InvalidInput as `frozen_input` does, and `agent.frozen_run_input_snapshot_invalid` where the two differ.
+    """
+    within = request.prompt_snapshot.get(WHERE) if is_object(request.prompt_snapshot) else None
+    given = [value for value in (request.frozen_run_input_snapshot, within) if value is not None]
+    frozen = [frozen_input(value, request.generation_type) for value in given]
+    if any(other != frozen[0] for other in frozen[1:]):
+        raise InvalidInput(
+            f"{WHERE} and promptSnapshot.{WHERE} differ; give one of them",
+            code="agent.frozen_run_input_snapshot_invalid",
+        )
+    return frozen[0] if frozen else None
 
 
 class _Fault(NamedTuple):
@@ -85,15 +107,14 @@ def _snapshot_faults(request: StartRequest) -> Iterator[_Fault]:
         )
     if request.prompt_snapshot is None:
         yield _Fault("agent.prompt_snapshot_required", "promptSnapshot must be given")
-    payload = _payload(request.prompt_snapshot)
-    if payload is None or not _has_prompt(payload):
-        yield _NO_PAYLOAD
-    yield from _foreign_tool_faults(payload or {})
+    yield from _payload_faults(_payload(request.prompt_snapshot) or {})
     if not request.generation_type.strip():
         yield _Fault("agent.invalid_generation_type", "generationType must not be blank; leave it out for normal")
 
 
-def _foreign_tool_faults(payload: dict[str, Json]) -> Iterator[_Fault]:
+def _payload_faults(payload: dict[str, Json]) -> Iterator[_Fault]:
+    if not _has_prompt(payload):
+        yield _NO_PAYLOAD
     if isinstance(payload.get("tools"), list) and payload["tools"]:
         yield _Fault(
             "agent.external_tools_unsupported_phase2b", "the payload's tools must be left out: the run has its own"
@@ -133,65 +154,21 @@ def _profile_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator
         yield not_ready
 
 
-_POLICY_DEFAULTS: dict[str, Json] = {"initialChatHistoryMessages": -1, "includeActivatedWorldInfo": True}
-
-
 def _context_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator[_Fault]:
     snapshot = request.prompt_snapshot  # an object: it holds a payload
     remedy = f"it must be the profile's context, {dumps(profile.context_policy).decode()}"
     if "contextPolicy" not in snapshot:
         yield _Fault("agent.context_policy_required", f"promptSnapshot.contextPolicy is missing; {remedy}")
-    policy = _policy(snapshot["contextPolicy"])
-    if policy is None:
-        yield _Fault("agent.invalid_context_policy_snapshot", f"promptSnapshot.contextPolicy is malformed; {remedy}")
+    policy = context_policy(snapshot["contextPolicy"], "promptSnapshot.contextPolicy")
     if policy != profile.context_policy:
-        yield _Fault("agent.context_policy_mismatch", f"promptSnapshot.contextPolicy is {policy}; {remedy}")
-
-
-def _policy(value: Json) -> dict[str, Json] | None:
-    """The policy with its defaults, a negative count being -1; None where it is none."""
-    if not is_object(value):
-        return None
-    given = {key: item for key, item in value.items() if item is not None}
-    policy = _POLICY_DEFAULTS | given
-    shaped = all(type(policy[key]) is type(default) for key, default in _POLICY_DEFAULTS.items())
-    if policy.keys() != _POLICY_DEFAULTS.keys() or not shaped:
-        return None
-    policy["initialChatHistoryMessages"] = max(policy["initialChatHistoryMessages"], -1)
-    return policy
-
-
-_FROZEN_PARTS = (
-    ("promptInputs", "agent.frozen_run_input_prompt_inputs"),
-    ("worldInfoActivation", "agent.frozen_run_input_world_info_activation"),
-    ("macroContext", "agent.frozen_run_input_macro_context"),
-)
+        yield _Fault(
+            "agent.context_policy_mismatch", f"promptSnapshot.contextPolicy is {dumps(policy).decode()}; {remedy}"
+        )
 
 
 def _frozen_input_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator[_Fault]:
-    what = "frozenRunInputSnapshot"
-    frozen = request.frozen_run_input_snapshot
-    if frozen is None:
-        return
-    if not is_object(frozen):
-        yield _Fault(f"{_FROZEN}_invalid", f"{what} must be an object")
-    version, generation_type = frozen.get("schemaVersion"), frozen.get("generationType")
-    if version is None:
-        yield _Fault(f"{_FROZEN}_schema_required", f"{what}.schemaVersion must be 1")
-    if type(version) is not int or version != 1:
-        yield _Fault(f"{_FROZEN}_schema_unsupported", f"{what}.schemaVersion must be 1")
-    if frozen.get("kind") != FROZEN_KIND:
-        yield _Fault(f"{_FROZEN}_kind_invalid", f'{what}.kind must be "{FROZEN_KIND}"')
-    if not isinstance(generation_type, str) or not generation_type.strip():
-        yield _Fault("agent.frozen_run_input_generation_type_empty", f"{what}.generationType must not be blank")
-    for key, code in _FROZEN_PARTS:
-        if frozen.get(key) is None:
-            yield _Fault(f"{code}_required", f"{what}.{key} must be given")
-        if not is_object(frozen[key]):
-            yield _Fault(f"{code}_invalid", f"{what}.{key} must be an object")
-
-
-_FROZEN = "agent.frozen_run_input_snapshot"
+    frozen_input_of(request)  # raises the codes of its own
+    yield from ()
 
 
 def _presentation_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator[_Fault]:
@@ -241,6 +218,16 @@ def _message_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator
             )
 
 
+def _activation_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator[_Fault]:
+    held = request.prompt_snapshot.get("worldInfoActivation")
+    if held is None:
+        return
+    try:
+        activation(held, "promptSnapshot.worldInfoActivation")
+    except InvalidData as wrong:
+        yield _Fault(wrong.error_code, wrong.message)
+
+
 def _entries(payload: dict[str, Json]) -> list[tuple[int, Json]]:
     prompt = prompt_of(payload)
     return list(enumerate(prompt)) if is_list(prompt) else []
@@ -248,5 +235,5 @@ def _entries(payload: dict[str, Json]) -> list[tuple[int, Json]]:
 
 _GROUPS: tuple[Callable[[StartRequest, ResolvedProfile], Iterator[_Fault]], ...] = (
     _request_faults, _profile_faults, _context_faults, _frozen_input_faults, _presentation_faults, _identity_faults,
-    _message_faults,
+    _message_faults, _activation_faults,
 )  # fmt: skip

@@ -21,6 +21,7 @@ DATABASE = "run.sqlite"
 PROMPT_SNAPSHOT = "input/prompt_snapshot.json"
 RESOLVED_PROFILE = "input/resolved_profile.json"
 GENERATION_INTENT = "input/generation_intent.json"
+FROZEN_INPUT = "input/frozen_run_input_snapshot.json"
 MANIFEST = "manifest.json"
 
 

@@ -151,30 +151,18 @@ def _bad_range(entry: ActivatedEntry, why: str) -> ToolRefused:
 
 def _index(active: Activation) -> Answer:
     entries = active.entries
-    lines = [
-        f"Active lore: {len(entries)} in all. To read any of them, call worldinfo_read_activated with "
-        "entries: [{ref}].",
-        *(f"{number}. {_index_line(entry)}" for number, entry in enumerate(entries, 1)),
-    ]
+    how = "To read any of them, call worldinfo_read_activated with entries: [{ref}]."
+    lines = [f"Active lore: {len(entries)} in all. {how}", *(_index_line(*one) for one in enumerate(entries, 1))]
     return Answer(
         "\n".join(lines) if entries else "No lore entry was activated for this run.",
-        {
-            **_head("index", active),
-            "entries": [
-                {
-                    **_named(entry), "totalChars": count_chars(entry.content),
-                    "totalWords": count_words(entry.content), "ref": entry.ref,
-                }
-                for entry in entries
-            ],
-        },
+        {**_head("index", active), "entries": [_listed(entry) for entry in entries]},
         tuple(entry.ref for entry in entries),
-    )  # fmt: skip
+    )
 
 
-def _index_line(entry: ActivatedEntry) -> str:
+def _index_line(number: int, entry: ActivatedEntry) -> str:
     fields = [
-        entry.ref,
+        f"{number}. {entry.ref}",
         entry.label,
         f"world={entry.world}",
         f"chars={count_chars(entry.content)}",
@@ -230,6 +218,13 @@ def _named(entry: ActivatedEntry) -> dict[str, Json]:
     return {
         "world": entry.world, "uid": entry.uid, "displayName": entry.display_name, "constant": entry.constant,
         "position": entry.position,
+    }  # fmt: skip
+
+
+def _listed(entry: ActivatedEntry) -> dict[str, Json]:
+    content = entry.content
+    return {
+        **_named(entry), "totalChars": count_chars(content), "totalWords": count_words(content), "ref": entry.ref,
     }  # fmt: skip
 
 

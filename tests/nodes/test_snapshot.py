@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graph.profiles import resolved
+from tests.nodes.test_frozen_input import FROZEN
 from treadle.graph.errors import InvalidInput
 from treadle.graph.identity import ChatRef
 from treadle.graph.jsontext import Json
@@ -18,14 +19,6 @@ from treadle.nodes.start_request import StartRequest
 
 MARK = "_tauritavern_agent_prompt_marker"
 POLICY = {"initialChatHistoryMessages": -1, "includeActivatedWorldInfo": True}
-FROZEN: dict[str, Json] = {
-    "schemaVersion": 1,
-    "kind": "tauritavern.agentFrozenRunInputSnapshot",
-    "generationType": "normal",
-    "promptInputs": {},
-    "worldInfoActivation": {},
-    "macroContext": {},
-}
 
 
 def snapshot(payload: Json = None, **changes: Json) -> dict[str, Json]:
@@ -106,6 +99,14 @@ LATE: list[tuple[int, dict[str, Any], str]] = [
     (13, frozen(worldInfoActivation="x"), "agent.frozen_run_input_world_info_activation_invalid"),
     (13, frozen(macroContext=None), "agent.frozen_run_input_macro_context_required"),
     (13, frozen(macroContext=3), "agent.frozen_run_input_macro_context_invalid"),
+    (13, frozen(generationType="swipe"), "prompt_assembly.generation_type_mismatch"),
+    (13, frozen(schema_version=1), "agent.frozen_run_input_snapshot_invalid"),
+    (13, {"prompt_snapshot": snapshot(frozenRunInputSnapshot=3)}, "agent.frozen_run_input_snapshot_invalid"),
+    (
+        13,
+        {**frozen(), "prompt_snapshot": snapshot(frozenRunInputSnapshot={**FROZEN, "macroContext": {"names": {}}})},
+        "agent.frozen_run_input_snapshot_invalid",
+    ),
     (15, {"stable_chat_id": " "}, "agent.stable_chat_id_required"),
     (15, {"stable_chat_id": "x" * 513}, "agent.invalid_stable_chat_id"),
     (15, {"persist_base_state_id": " "}, "agent.persist_base_state_id_empty"),
@@ -122,6 +123,12 @@ LATE: list[tuple[int, dict[str, Any], str]] = [
         "agent.system_prompt_marker_duplicate",
     ),
     (20, chat({"role": "function", "content": "x"}), "agent.invalid_model_message"),
+    (21, {"prompt_snapshot": snapshot(worldInfoActivation=[])}, "agent.invalid_worldinfo_activation_snapshot"),
+    (
+        21,
+        {"prompt_snapshot": snapshot(worldInfoActivation={"entries": [{"content": None}]})},
+        "agent.invalid_worldinfo_activation_snapshot",
+    ),
 ]
 
 
@@ -211,10 +218,22 @@ def test_payload_rows_are_told_in_their_order() -> None:
         {"generation_type": "quiet"},
         {"stable_chat_id": "x" * 512},
         frozen(more=1),
+        frozen(generationType=" normal "),
+        {"prompt_snapshot": snapshot(frozenRunInputSnapshot=FROZEN)},
+        {**frozen(), "prompt_snapshot": snapshot(frozenRunInputSnapshot=FROZEN)},
+        {"prompt_snapshot": snapshot(worldInfoActivation=None)},
+        {"prompt_snapshot": snapshot(worldInfoActivation={"entries": [{"content": "", "position": "new"}]})},
     ],
 )
 def test_what_breaks_no_row_is_accepted(fields: dict[str, Any]) -> None:
     check_start(request(**fields), resolved())
+
+
+def test_a_malformed_activation_is_told_by_its_place() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        check_start(request(prompt_snapshot=snapshot(worldInfoActivation={"entries": [{"uid": 1}]})), resolved())
+
+    assert "promptSnapshot.worldInfoActivation.entries[0].content" in caught.value.message
 
 
 def test_the_policy_is_compared_with_the_profiles() -> None:

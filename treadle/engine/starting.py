@@ -16,7 +16,7 @@ from ..graph.status import RunStatus
 from ..nodes.deps import Run, in_thread
 from ..nodes.equipment import equip
 from ..nodes.registry import KNOWN_TOOLS
-from ..nodes.snapshot import check_snapshot, check_start
+from ..nodes.snapshot import check_snapshot, check_start, frozen_input_of
 from ..nodes.start_request import StartRequest
 from ..storage.chat_lock import chat_lock
 from ..storage.disk import storage_failed
@@ -24,6 +24,7 @@ from ..storage.folder import Log, pretty
 from ..storage.persist import newest_state_id
 from ..storage.runs import (
     EVENTS,
+    FROZEN_INPUT,
     GENERATION_INTENT,
     PROMPT_SNAPSHOT,
     RESOLVED_PROFILE,
@@ -85,6 +86,9 @@ def lay_down(services: Services, record: RunRecord, profile: ResolvedProfile, re
             disk.replace(folder / RESOLVED_PROFILE, pretty(profile.to_json()))
             if request.generation_intent is not None:
                 disk.replace(folder / GENERATION_INTENT, pretty(request.generation_intent))
+            frozen = frozen_input_of(request)
+            if frozen is not None:
+                disk.replace(folder / FROZEN_INPUT, pretty(frozen))
             services.store.save(record)
     except OSError as error:
         raise storage_failed(error, f"making run {record.id}") from error

@@ -81,8 +81,7 @@ def test_entries_are_read_in_the_order_asked_for() -> None:
     ]  # fmt: skip
     assert result.content.split("\n\n")[1:] == [
         "worldinfo:Eldoria#2 | River | world=Eldoria | chars 0-4 of 4 | words 1 of 1\nWet.",
-        "worldinfo:Eldoria#1 | Forest | world=Eldoria | chars 4-10 of 16 | words 1 of 3 | position=before | truncated"
-        "\ntrees.",
+        f"{REF} | Forest | world=Eldoria | chars 4-10 of 16 | words 1 of 3 | position=before | truncated\ntrees.",
     ]
     assert result.resource_refs == ("worldinfo:Eldoria#2", REF)
 
