@@ -34,12 +34,19 @@ class ActivatedEntry:
 
     @property
     def label(self) -> str:
-        """On one line: the entry's name, else its uid."""
-        return " ".join(self.display_name.split()) or self.uid
+        """The entry's name, else its uid; as all labels here, on one line."""
+        return _on_one_line(self.display_name) or _on_one_line(self.uid)
 
     @property
-    def position_label(self) -> str:
-        return self.position if isinstance(self.position, str) else dumps(self.position).decode()
+    def world_label(self) -> str:
+        return _on_one_line(self.world)
+
+    @property
+    def position_label(self) -> str | None:
+        """None where the entry has no position."""
+        if self.position is None:
+            return None
+        return _on_one_line(self.position if isinstance(self.position, str) else dumps(self.position).decode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,10 @@ def _position(value: Json) -> Json:
     if type(value) is int and 0 <= value < len(POSITIONS):
         return POSITIONS[value]
     return cast(Json, value)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _text(value: Json) -> str:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...graph.errors import InvalidData, ToolRefused
-from ...graph.jsontext import Json, is_list, is_object
+from ...graph.jsontext import Json, is_object
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.text import count_chars, count_words
 from ..activation import ActivatedEntry, Activation, activation
-from ..arguments import Given, given, integer, refused, schema, shown, string
+from ..arguments import Given, array, given, refused, schema, shown, string
 from ..files import counted
+from ..ranges import FIELDS, MOST_ITEMS, Part, Range, asked_range, check_total, part
 from ..tool import Answer, Bench
-
-MOST_ENTRIES = 20
-MOST_CHARS = 8_000
-MOST_TOTAL_CHARS = 20_000
 
 SPEC = ToolSpec(
     name="worldinfo.read_activated",
@@ -26,20 +23,10 @@ SPEC = ToolSpec(
     ),
     input_schema=schema(
         {
-            "entries": {
-                "type": "array",
-                "description": f"Entries to read: 1 to {MOST_ENTRIES}. Leave it out for the index.",
-                "items": schema(
-                    {
-                        "ref": string("The entry's ref as the index shows it."),
-                        "start_char": integer("First character to read, counted from 0; default 0."),
-                        "max_chars": integer(
-                            f"Most characters to read: 1 to {MOST_CHARS}. An entry longer than {MOST_CHARS} needs it."
-                        ),
-                    },
-                    required=("ref",),
-                ),
-            }
+            "entries": array(
+                f"Entries to read: 1 to {MOST_ITEMS}. Leave it out for the index.",
+                schema({"ref": string("The entry's ref as the index shows it."), **FIELDS}, required=("ref",)),
+            )
         }
     ),
     annotations=Annotations(read_only=True),
@@ -49,65 +36,39 @@ SPEC = ToolSpec(
 @dataclass(frozen=True, slots=True)
 class Wanted:
     ref: str
-    start_char: int = 0
-    max_chars: int | None = None
+    range: Range
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """What is shown of an entry."""
-
+class _Shown:
     entry: ActivatedEntry
-    start: int
-    text: str
-
-    @property
-    def end(self) -> int:
-        return self.start + count_chars(self.text)
-
-    @property
-    def truncated(self) -> bool:
-        return count_chars(self.text) < count_chars(self.entry.content)
+    part: Part
 
 
 def run(arguments: Json, bench: Bench) -> Answer:
     wanted = _asked(arguments)
     active = _active(bench)
-    return _index(active) if wanted is None else _contents(active, [_part(one, active) for one in wanted])
+    return _index(active) if wanted is None else _contents(active, [_shown(one, active) for one in wanted])
 
 
 def _asked(arguments: Json) -> list[Wanted] | None:
     """None: the index."""
     fields = given(arguments)
-    _check_keys(fields, ("entries",))
+    _check_keys(fields, "entries")
     if "entries" not in fields.fields:
         return None
-    items = fields.fields["entries"]
-    if not is_list(items):
-        raise refused(f"entries must be a list, not {shown(items)}; leave it out for the index.")
-    if not 1 <= len(items) <= MOST_ENTRIES:
-        raise refused(f"entries must hold 1 to {MOST_ENTRIES} entries, not {len(items)}; leave it out for the index.")
-    return [_wanted(item, f"entries[{place}]") for place, item in enumerate(items)]
+    return [_wanted(item) for item in fields.items("entries", MOST_ITEMS)]
 
 
-def _wanted(item: Json, where: str) -> Wanted:
-    if not is_object(item):
-        raise refused(f"{where} must be an object with a ref, not {shown(item)}.")
-    fields = Given(item)
-    try:
-        _check_keys(fields, ("ref", "start_char", "max_chars"))
-        wanted = Wanted(fields.text("ref"), fields.number("start_char", 0), fields.optional_number("max_chars"))
-        if wanted.max_chars is not None and not 1 <= wanted.max_chars <= MOST_CHARS:
-            raise refused(f"max_chars must be 1 to {MOST_CHARS}, not {wanted.max_chars}.")
-    except ToolRefused as refusal:
-        raise ToolRefused(refusal.code, f"{where}.{refusal.message}") from refusal
-    return wanted
+def _wanted(item: Given) -> Wanted:
+    _check_keys(item, "ref", *FIELDS)
+    return Wanted(item.text("ref"), asked_range(item))
 
 
-def _check_keys(fields: Given, known: tuple[str, ...]) -> None:
-    unknown = next((key for key in fields.fields if key not in known), None)
-    if unknown is not None:
-        raise refused(f"{shown(unknown)} is no argument of this tool; take it out. There is: {', '.join(known)}.")
+def _check_keys(fields: Given, *known: str) -> None:
+    for key in fields.fields:
+        if key not in known:
+            raise refused(f"{fields.where}{shown(key)} is not known here; take it out. Known: {', '.join(known)}.")
 
 
 def _active(bench: Bench) -> Activation:
@@ -126,7 +87,7 @@ def _active(bench: Bench) -> Activation:
     return activation(held, "promptSnapshot.worldInfoActivation")
 
 
-def _part(wanted: Wanted, active: Activation) -> _Part:
+def _shown(wanted: Wanted, active: Activation) -> _Shown:
     entry = active.find(wanted.ref)
     if entry is None:
         raise ToolRefused(
@@ -134,19 +95,7 @@ def _part(wanted: Wanted, active: Activation) -> _Part:
             f"No active entry has the ref {shown(wanted.ref)}; call worldinfo_read_activated without arguments for "
             "those there are.",
         )
-    total, start = count_chars(entry.content), wanted.start_char
-    if start and start >= total:
-        raise _bad_range(entry, f"start_char {start} is past its end: it has {counted(total, 'character')}.")
-    if wanted.max_chars is None and total > MOST_CHARS:
-        raise _bad_range(
-            entry,
-            f"it has {total} characters, more than {MOST_CHARS}; read it in parts with start_char and max_chars.",
-        )
-    return _Part(entry, start, entry.content[start:][: wanted.max_chars])
-
-
-def _bad_range(entry: ActivatedEntry, why: str) -> ToolRefused:
-    return ToolRefused("worldinfo.invalid_entry_range", f"{entry.ref}: {why}")
+    return _Shown(entry, part(entry.content, wanted.range, name=entry.ref, code="worldinfo.invalid_entry_range"))
 
 
 def _index(active: Activation) -> Answer:
@@ -164,47 +113,40 @@ def _index_line(number: int, entry: ActivatedEntry) -> str:
     fields = [
         f"{number}. {entry.ref}",
         entry.label,
-        f"world={entry.world}",
+        f"world={entry.world_label}",
         f"chars={count_chars(entry.content)}",
         f"words={count_words(entry.content)}",
     ]
-    if entry.position is not None:
+    if entry.position_label is not None:
         fields.append(f"position={entry.position_label}")
     if entry.constant:
         fields.append("constant")
     return " | ".join(fields)
 
 
-def _contents(active: Activation, parts: list[_Part]) -> Answer:
-    total = sum(count_chars(part.text) for part in parts)
-    if total > MOST_TOTAL_CHARS:
-        raise ToolRefused(
-            "worldinfo.read_too_large",
-            f"Together that is {total} characters, more than the {MOST_TOTAL_CHARS} of one call; read fewer entries "
-            "at a time, or parts of them.",
-        )
-    blocks = [f"{counted(len(parts), 'part')} of the active lore:", *(_block(part) for part in parts)]
+def _contents(active: Activation, parts: list[_Shown]) -> Answer:
+    check_total((one.part for one in parts), code="worldinfo.read_too_large")
     return Answer(
-        "\n\n".join(blocks),
-        {**_head("content", active), "entries": [_read(part) for part in parts]},
-        tuple(part.entry.ref for part in parts),
+        "\n\n".join([f"{counted(len(parts), 'part')} of the active lore:", *map(_block, parts)]),
+        {**_head("content", active), "entries": [_read(one) for one in parts]},
+        tuple(one.entry.ref for one in parts),
     )
 
 
-def _block(part: _Part) -> str:
-    entry = part.entry
+def _block(one: _Shown) -> str:
+    entry, cut = one.entry, one.part
     fields = [
         entry.ref,
         entry.label,
-        f"world={entry.world}",
-        f"chars {part.start}-{part.end} of {count_chars(entry.content)}",
-        f"words {count_words(part.text)} of {count_words(entry.content)}",
+        f"world={entry.world_label}",
+        f"chars {cut.start_char}-{cut.end_char} of {cut.total_chars}",
+        f"words {cut.words} of {cut.total_words}",
     ]
-    if entry.position is not None:
+    if entry.position_label is not None:
         fields.append(f"position={entry.position_label}")
-    if part.truncated:
+    if cut.truncated:
         fields.append("truncated")
-    return f"{' | '.join(fields)}\n{part.text}"
+    return f"{' | '.join(fields)}\n{cut.text}"
 
 
 def _head(mode: str, active: Activation) -> dict[str, Json]:
@@ -228,10 +170,5 @@ def _listed(entry: ActivatedEntry) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def _read(part: _Part) -> dict[str, Json]:
-    content = part.entry.content
-    return {
-        **_named(part.entry), "chars": count_chars(part.text), "words": count_words(part.text),
-        "totalChars": count_chars(content), "totalWords": count_words(content), "startChar": part.start,
-        "endChar": part.end, "truncated": part.truncated, "content": part.text, "ref": part.entry.ref,
-    }  # fmt: skip
+def _read(one: _Shown) -> dict[str, Json]:
+    return {**_named(one.entry), **one.part.to_json(), "content": one.part.text, "ref": one.entry.ref}

@@ -45,8 +45,13 @@ def test_a_policy_is_an_object(value: Json) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        *(("initialChatHistoryMessages", value) for value in ODD if value is not False),
-        *(("includeActivatedWorldInfo", value) for value in (0, 1, "true", [], {})),
+        ("initialChatHistoryMessages", True),
+        ("initialChatHistoryMessages", 1.0),
+        ("initialChatHistoryMessages", "1"),
+        ("initialChatHistoryMessages", []),
+        ("includeActivatedWorldInfo", 0),
+        ("includeActivatedWorldInfo", "true"),
+        ("includeActivatedWorldInfo", {}),
         ("initial_chat_history_messages", 1),
         ("more", 1),
     ],
