@@ -49,6 +49,51 @@ class ConnectionStore(Protocol):
         ...
 
 
+class PresetStore(Protocol):
+    """The presets of a front end, as it saved them. Blocking; raises TreadleError."""
+
+    def get(self, api_id: str, name: str) -> Json | None:
+        """The preset, or None where there is none of that name; names are compared as they are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PromptParts:
+    """All that a prompt may be made of: no chat, no book and no settings beside these may be looked at."""
+
+    generation_type: str
+    prompt_inputs: dict[str, Json]
+    """A copy of the frozen ones, with no more history and lore than the context policy allows."""
+    macro_context: dict[str, Json]
+    settings: dict[str, Json]
+    """The preset's, with the model's connection in place."""
+    system_prompt: str
+    task_prompt: str | None = None
+    model_id: str | None = None
+    json_schema: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssembledPrompt:
+    payload: dict[str, Json]
+    """A chat payload: messages, model, source, settings; without tools."""
+    token_counts: dict[str, Json] = field(default_factory=dict[str, Json])
+    """Empty where nothing was counted."""
+
+
+class PromptAssembler(Protocol):
+    """Makes a prompt as a front end's prompt manager does."""
+
+    @property
+    def engine(self) -> str:
+        """Its name, kept with what it makes."""
+        ...
+
+    async def assemble(self, parts: PromptParts) -> AssembledPrompt:
+        """Raises InvalidInput where the parts make no prompt. The parts are its own to change."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class WireRequest:
     """A request as it leaves: the body is final."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from ..gateway.connections.dialects import KEY as DIALECT
 from ..gateway.connections.sources import RECORD
 from ..gateway.gateway import ModelGateway
@@ -40,15 +43,11 @@ def equip(profile: ResolvedProfile, snapshot: Json, gateway: ModelGateway) -> Eq
     return Equipment(profile, tools, specs, settings, connection, conversation)
 
 
-def _settings(profile: ResolvedProfile, payload: dict[str, Json], gateway: ModelGateway) -> dict[str, Json]:
-    """The payload's settings with the stored connection in place: the profile's, where it names one, else its own."""
-    model = profile.definition.model
-    settings = settings_of(payload)
-    if model.mode != "connectionRef":
-        return gateway.selected(settings)
-    settings = {key: value for key, value in settings.items() if key != DIALECT}
+@contextmanager
+def of_the_profile() -> Generator[None]:
+    """What is wrong with a stored connection, told as a fault of the profile that names it."""
     try:
-        return gateway.selected({**settings, RECORD: {"id": model.connection_ref, "model": model.model_id}})
+        yield
     except NotFound as missing:
         raise NotFound(
             f"the profile's model.connectionRef: {missing.message}", code="agent.profile_model_connection_missing"
@@ -57,3 +56,14 @@ def _settings(profile: ResolvedProfile, payload: dict[str, Json], gateway: Model
         raise InvalidInput(
             f"the profile's model.connectionRef: {wrong.message}", code="agent.profile_model_connection_invalid"
         ) from None
+
+
+def _settings(profile: ResolvedProfile, payload: dict[str, Json], gateway: ModelGateway) -> dict[str, Json]:
+    """The payload's settings with the stored connection in place: the profile's, where it names one, else its own."""
+    model = profile.definition.model
+    settings = settings_of(payload)
+    if model.mode != "connectionRef":
+        return gateway.selected(settings)
+    settings = {key: value for key, value in settings.items() if key != DIALECT}
+    with of_the_profile():
+        return gateway.selected({**settings, RECORD: {"id": model.connection_ref, "model": model.model_id}})

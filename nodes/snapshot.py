@@ -50,8 +50,16 @@ def check_start(request: StartRequest, profile: ResolvedProfile) -> None:
 
 
 def check_payload(payload: dict[str, Json]) -> None:
-    """Rows 4 to 7 of a payload by itself; raises InvalidInput with the row's code."""
-    _raise_first(_payload_faults(payload))
+    """The rows that a payload by itself must pass; raises InvalidInput with the row's code."""
+    _raise_first(fault for group in (_payload_faults, _prompt_faults) for fault in group(payload))
+
+
+def check_activation(value: Json, where: str) -> None:
+    """Whether the lore can be told; raises InvalidInput `agent.invalid_worldinfo_activation_snapshot`."""
+    try:
+        activation(value, where)
+    except InvalidData as wrong:
+        raise InvalidInput(wrong.message, code=wrong.error_code) from wrong
 
 
 def frozen_input_of(request: StartRequest) -> dict[str, Json] | None:
@@ -188,7 +196,10 @@ def _identity_faults(request: StartRequest, profile: ResolvedProfile) -> Iterato
 
 
 def _message_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator[_Fault]:
-    payload = payload_of(request.prompt_snapshot)
+    yield from _prompt_faults(payload_of(request.prompt_snapshot))
+
+
+def _prompt_faults(payload: dict[str, Json]) -> Iterator[_Fault]:
     if prompt_of(payload) is None:
         yield _Fault(
             "agent.tool_loop_requires_messages", "the payload's messages must be a list or a text, or its prompt a text"
@@ -220,12 +231,9 @@ def _message_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator
 
 def _activation_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator[_Fault]:
     held = request.prompt_snapshot.get("worldInfoActivation")
-    if held is None:
-        return
-    try:
-        activation(held, "promptSnapshot.worldInfoActivation")
-    except InvalidData as wrong:
-        yield _Fault(wrong.error_code, wrong.message)
+    if held is not None:
+        check_activation(held, "promptSnapshot.worldInfoActivation")
+    yield from ()
 
 
 def _entries(payload: dict[str, Json]) -> list[tuple[int, Json]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from copy import deepcopy
 from pathlib import Path
 from types import TracebackType
 from typing import Self, overload
@@ -11,9 +12,10 @@ from typing import Self, overload
 from ..graph.errors import InvalidInput, TreadleError
 from ..graph.events import Event
 from ..graph.jsontext import Json
-from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, SecretStore
+from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, PresetStore, PromptAssembler, SecretStore
 from ..graph.state import RunState
 from ..nodes.deps import in_thread
+from ..nodes.registry import specs
 from ..nodes.start_request import StartRequest, start_request
 from ..storage.disk import Disk
 from ..storage.runs import RunRecord
@@ -22,6 +24,7 @@ from ..storage.workspace import HostFile
 from ..views import MODEL_TURN_CHARS, RunHandle, TakenEdge, handle_of
 from . import reading
 from .asking import Asking
+from .assembly import PromptAssembly
 from .cancelling import cancel_run
 from .driving import Active, Driving
 from .resuming import resume
@@ -47,14 +50,19 @@ class Engine:
         clock: Clock | None = None,
         ids: Ids | None = None,
         disk: Disk | None = None,
+        presets: PresetStore | None = None,
+        assembler: PromptAssembler | None = None,
         wire_log: WireLevel | None = None,
         reply_limit: int | None = None,
     ) -> None:
         given = {
             "transport": transport, "sockets": sockets, "secrets": secrets, "clock": clock, "ids": ids, "disk": disk,
+            "presets": presets, "assembler": assembler,
         }  # fmt: skip
         ports = {name: port for name, port in given.items() if port is not None}
         self.services = Services(data_root, host, wire_log=wire_log, reply_limit=reply_limit, **ports)  # type: ignore[arg-type]  # each port under its own name
+        self.prompt_assembly = PromptAssembly(self.services)
+        """Prompts made of frozen inputs and a preset."""
         self._driving = Driving(self.services)
         self._asking = Asking(host, self._driving.run)
         self._changing: dict[str, asyncio.Lock] = {}
@@ -178,6 +186,11 @@ class Engine:
     async def list_runs(self) -> list[RunRecord]:
         """Every run, newest first."""
         return await in_thread(lambda: list(self.services.store.all()))
+
+    async def list_tools(self) -> list[dict[str, Json]]:
+        """The canonical specs of the tools, in order: `name, modelName, title, description, inputSchema, annotations,
+        source`. They are copies, unchanged by any profile."""
+        return [deepcopy(spec.to_json()) for spec in specs()]
 
     async def resolve_agent_chat_commit(
         self, run_id: str, commit_id: str, *, message_id: str | None = None, error: str | None = None

@@ -15,9 +15,12 @@ from ..gateway.transports.faults import MAX_REPLY_BYTES
 from ..gateway.transports.http import HttpTransport
 from ..gateway.transports.websocket import WebSocketTransport
 from ..graph.errors import InvalidInput
-from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, SecretStore
+from ..graph.jsontext import Json
+from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, PresetStore, PromptAssembler, SecretStore
+from ..nodes.plain_assembler import PlainAssembler
 from ..storage.connections import ConnectionFiles
 from ..storage.disk import Disk, RealDisk
+from ..storage.presets import PresetFiles
 from ..storage.runs import RunStore
 from ..storage.secrets import secrets_below
 from ..storage.wire_log import LEVELS, WireLevel
@@ -63,6 +66,9 @@ class Services:
 
     Transports of your own have their own limits; that of an HttpTransport, `max_reply_bytes`, holds for the sockets too.
     """
+    presets: PresetStore | None = None
+    """Which presets profiles may refer to; None: the files of the data root."""
+    assembler: PromptAssembler = field(default_factory=PlainAssembler)
     holder: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:8]}")
     """Who holds the leases: one name for each living engine."""
     store: RunStore = field(init=False)
@@ -82,6 +88,10 @@ class Services:
         secrets = self.secrets or secrets_below(self.data_root)
         gateway = ModelGateway(transport, secrets, self.clock, sockets=sockets, connections=connections)
         object.__setattr__(self, "gateway", gateway)
+
+    def preset(self, api_id: str, name: str) -> Json | None:
+        """Blocking; None where there is none of that name."""
+        return (self.presets or PresetFiles(self.data_root, self.disk)).get(api_id, name)
 
     def wire_level(self) -> WireLevel:
         """What is kept of the calls to the model. Blocking; raises InvalidInput for a bad settings file."""

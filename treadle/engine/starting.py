@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-
-import rfc8785
-
+from ..graph.canonical import canonical_sha256
 from ..graph.errors import InvalidData, InvalidInput, NotFound
 from ..graph.events import EventType
 from ..graph.identity import RunId, segment, stable_chat_id, workspace_id
@@ -168,12 +164,7 @@ def profile_of(request: StartRequest) -> ResolvedProfile:
 
 def input_sha256(request: StartRequest) -> str:
     """SHA-256 of the request's RFC 8785 form; what that can't hold (big integers) is spelled as it came, keys sorted."""
-    value = request.to_json()
-    try:
-        canonical = rfc8785.dumps(value)
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
-        canonical = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode()
-    return hashlib.sha256(canonical).hexdigest()
+    return canonical_sha256(request.to_json())
 
 
 async def _stable_chat_id(services: Services, request: StartRequest) -> str:
