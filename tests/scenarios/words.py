@@ -16,6 +16,7 @@ WRITE_OTHER_NOTES = calls(call("workspace.write_file", path="persist/notes.md", 
 READ = calls(call("workspace.read_file", path="output/main.md"))
 LIST = calls(call("workspace.list_files"))
 LIST_AND_COMMIT = calls(call("workspace.list_files"), call("workspace.commit"))
+READ_LORE = calls(call("worldinfo.read_activated", entries=[{"ref": "worldinfo:Eldoria#1"}]))
 COMMIT = calls(call("workspace.commit"))
 COMMIT_CODA = calls(call("workspace.commit", path="output/coda.md", mode="append", reason="one more beat"))
 FINISH = calls(call("workspace.finish"))
