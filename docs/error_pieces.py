@@ -18,9 +18,21 @@ from treadle.nodes.registry import KNOWN_TOOLS
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("graph", "gateway", "storage", "nodes", "treadle")
 
-_CODE = re.compile(
-    r"(agent|chat|commit|journal|llm_connection|llm_settings|model|secret|tool|workspace)\.[a-z][a-z0-9_]*"
+_FAMILIES = (
+    "agent",
+    "chat",
+    "commit",
+    "journal",
+    "llm_connection",
+    "llm_settings",
+    "model",
+    "prompt_assembly",
+    "secret",
+    "tool",
+    "workspace",
+    "worldinfo",
 )
+_CODE = re.compile(rf"({'|'.join(_FAMILIES)})\.[a-z][a-z0-9_]*")
 _TOOLS = frozenset({*KNOWN_TOOLS, "agent.list", "agent.delegate", "agent.await", "agent.handoff"})
 
 

@@ -10,12 +10,16 @@ from ..graph.jsontext import Json, is_object
 KIND = "tauritavern.agentFrozenRunInputSnapshot"
 WHERE = "frozenRunInputSnapshot"
 
-_CODE = "agent.frozen_run_input"
+_CODE = "agent.frozen_run_input_snapshot"
 _SNAKE = {
     "schemaVersion": "schema_version", "generationType": "generation_type", "promptInputs": "prompt_inputs",
     "worldInfoActivation": "world_info_activation", "macroContext": "macro_context",
 }  # fmt: skip
-_PARTS = ("promptInputs", "worldInfoActivation", "macroContext")
+_PARTS = (
+    ("promptInputs", "agent.frozen_run_input_prompt_inputs"),
+    ("worldInfoActivation", "agent.frozen_run_input_world_info_activation"),
+    ("macroContext", "agent.frozen_run_input_macro_context"),
+)
 
 
 def frozen_input(value: Json, generation_type: str) -> dict[str, Json]:
@@ -26,8 +30,7 @@ def frozen_input(value: Json, generation_type: str) -> dict[str, Json]:
     """
     frozen = _in_camel_case(value)
     _check_header(frozen)
-    for key in _PARTS:
-        code = f"{_CODE}_{_SNAKE[key]}"
+    for key, code in _PARTS:
         if frozen.get(key) is None:
             raise InvalidInput(f"{WHERE}.{key} must be given", code=f"{code}_required")
         if not is_object(frozen[key]):
@@ -43,13 +46,13 @@ def frozen_input(value: Json, generation_type: str) -> dict[str, Json]:
 
 def _in_camel_case(value: Json) -> dict[str, Json]:
     if value is None:
-        raise InvalidInput(f"{WHERE} must be given", code=f"{_CODE}_snapshot_required")
+        raise InvalidInput(f"{WHERE} must be given", code=f"{_CODE}_required")
     if not is_object(value):
-        raise InvalidInput(f"{WHERE} must be an object", code=f"{_CODE}_snapshot_invalid")
+        raise InvalidInput(f"{WHERE} must be an object", code=f"{_CODE}_invalid")
     for camel, snake in _SNAKE.items():
         if camel in value and snake in value:
             raise InvalidInput(
-                f"{WHERE} must not hold both {camel} and {snake}; leave {snake} out", code=f"{_CODE}_snapshot_invalid"
+                f"{WHERE} must not hold both {camel} and {snake}; leave {snake} out", code=f"{_CODE}_invalid"
             )
     spelled = {snake: camel for camel, snake in _SNAKE.items()}
     return {spelled.get(key, key): item for key, item in value.items()}
@@ -58,10 +61,12 @@ def _in_camel_case(value: Json) -> dict[str, Json]:
 def _check_header(frozen: dict[str, Json]) -> None:
     version, generation_type = frozen.get("schemaVersion"), frozen.get("generationType")
     if version is None:
-        raise InvalidInput(f"{WHERE}.schemaVersion must be 1", code=f"{_CODE}_snapshot_schema_required")
+        raise InvalidInput(f"{WHERE}.schemaVersion must be 1", code=f"{_CODE}_schema_required")
     if type(version) is not int or version != 1:
-        raise InvalidInput(f"{WHERE}.schemaVersion must be 1", code=f"{_CODE}_snapshot_schema_unsupported")
+        raise InvalidInput(f"{WHERE}.schemaVersion must be 1", code=f"{_CODE}_schema_unsupported")
     if frozen.get("kind") != KIND:
-        raise InvalidInput(f'{WHERE}.kind must be "{KIND}"', code=f"{_CODE}_snapshot_kind_invalid")
+        raise InvalidInput(f'{WHERE}.kind must be "{KIND}"', code=f"{_CODE}_kind_invalid")
     if not isinstance(generation_type, str) or not generation_type.strip():
-        raise InvalidInput(f"{WHERE}.generationType must not be blank", code=f"{_CODE}_generation_type_empty")
+        raise InvalidInput(
+            f"{WHERE}.generationType must not be blank", code="agent.frozen_run_input_generation_type_empty"
+        )

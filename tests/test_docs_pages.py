@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-WITH_EXAMPLES = ("embedding", "errors", "machine", "profiles")
+WITH_EXAMPLES = ("context", "embedding", "errors", "machine", "profiles")
 
 
 class Example(NamedTuple):
