@@ -176,7 +176,7 @@ def _context_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator
 
 def _frozen_input_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator[_Fault]:
     frozen_input_of(request)  # raises the codes of its own
-    yield from ()
+    return iter(())
 
 
 def _presentation_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator[_Fault]:
@@ -232,8 +232,8 @@ def _prompt_faults(payload: dict[str, Json]) -> Iterator[_Fault]:
 def _activation_faults(request: StartRequest, profile: ResolvedProfile) -> Iterator[_Fault]:
     held = request.prompt_snapshot.get("worldInfoActivation")
     if held is not None:
-        check_activation(held, "promptSnapshot.worldInfoActivation")
-    yield from ()
+        check_activation(held, "promptSnapshot.worldInfoActivation")  # raises its own code
+    return iter(())
 
 
 def _entries(payload: dict[str, Json]) -> list[tuple[int, Json]]:

@@ -15,14 +15,8 @@ from treadle.graph.canonical import fingerprint
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json, dumps, loads
 from treadle.graph.profile_schema import PresetRef
-from treadle.nodes.assembly_request import (
-    Question,
-    answer,
-    assembly_request,
-    preset_object,
-    preset_ref,
-    question,
-)
+from treadle.nodes.assembly_question import Question, answer, preset_object, preset_ref, question
+from treadle.nodes.assembly_request import assembly_request
 
 INPUT: dict[str, Json] = {"generationType": "normal", "frozenRunInputSnapshot": FROZEN}
 REQUEST: dict[str, Json] = {

@@ -10,17 +10,8 @@ from ..graph.identity import ChatRef
 from ..graph.jsontext import Json, is_list, is_object
 from ..graph.ports import AssembledPrompt, PromptParts
 from ..graph.profile import ResolvedProfile
-from ..nodes.assembly_request import (
-    SYSTEM_PROMPT,
-    TASK,
-    AssemblyRequest,
-    Question,
-    answer,
-    assembly_request,
-    preset_object,
-    preset_ref,
-    question,
-)
+from ..nodes.assembly_question import Question, answer, preset_object, preset_ref, question
+from ..nodes.assembly_request import SYSTEM_PROMPT, TASK, AssemblyRequest, assembly_request
 from ..nodes.context_policy import under_policy
 from ..nodes.deps import in_thread
 from ..nodes.equipment import of_the_profile
