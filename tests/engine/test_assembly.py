@@ -277,23 +277,23 @@ async def test_an_assembler_of_ones_own_gets_the_parts_and_its_name_is_kept(stag
 USER = {"role": "user", "content": "Hi"}
 
 
-@pytest.mark.parametrize(
-    ("payload", "code"),
-    [
-        ({"messages": [USER], "tools": [{}]}, "agent.external_tools_unsupported_phase2b"),
-        ({"messages": [USER], "tool_choice": None}, "agent.external_tool_choice_unsupported_phase2b"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "agent.external_tool_turns_unsupported_phase2b"),
-        ({"messages": [{**USER, "tool_calls": [{}]}]}, "agent.external_tool_turns_unsupported_phase2b"),
-        ({}, "agent.invalid_prompt_snapshot"),
-        ({"messages": 3}, "agent.tool_loop_requires_messages"),
-        ({"messages": ["Hi"]}, "agent.invalid_prompt_snapshot"),
-        ({"messages": [{**USER, MARK: "agentTask"}]}, "agent.unknown_prompt_marker"),
-        ({"messages": [{**USER, MARK: 1}]}, "agent.invalid_prompt_marker"),
-        ({"messages": [{**USER, MARK: "agentSystemPrompt"}] * 2}, "agent.system_prompt_marker_duplicate"),
-        ({"messages": [USER]}, "agent.system_prompt_component_missing"),
-        ({"messages": "Hi"}, "agent.system_prompt_component_missing"),
-    ],
-)
+UNUSABLE: list[tuple[dict[str, Json], str]] = [
+    ({"messages": [USER], "tools": [{}]}, "agent.external_tools_unsupported_phase2b"),
+    ({"messages": [USER], "tool_choice": None}, "agent.external_tool_choice_unsupported_phase2b"),
+    ({"messages": [{"role": "tool", "content": "x"}]}, "agent.external_tool_turns_unsupported_phase2b"),
+    ({"messages": [{**USER, "tool_calls": [{}]}]}, "agent.external_tool_turns_unsupported_phase2b"),
+    ({}, "agent.invalid_prompt_snapshot"),
+    ({"messages": 3}, "agent.tool_loop_requires_messages"),
+    ({"messages": ["Hi"]}, "agent.invalid_prompt_snapshot"),
+    ({"messages": [{**USER, MARK: "agentTask"}]}, "agent.unknown_prompt_marker"),
+    ({"messages": [{**USER, MARK: 1}]}, "agent.invalid_prompt_marker"),
+    ({"messages": [{**USER, MARK: "agentSystemPrompt"}] * 2}, "agent.system_prompt_marker_duplicate"),
+    ({"messages": [USER]}, "agent.system_prompt_component_missing"),
+    ({"messages": "Hi"}, "agent.system_prompt_component_missing"),
+]
+
+
+@pytest.mark.parametrize(("payload", "code"), UNUSABLE)
 async def test_a_prompt_that_no_run_could_start_with_is_refused(
     stage: Stage, payload: dict[str, Json], code: str
 ) -> None:
@@ -328,6 +328,35 @@ async def test_lore_that_cannot_be_told_is_refused_before_a_prompt_is_made(stage
     assert caught.value.error_code == "agent.invalid_worldinfo_activation_snapshot"
     assert "frozenRunInputSnapshot.worldInfoActivation.entries[0].content" in caught.value.message
     assert assembler.asked == []
+
+
+class Careless(Fixed):
+    """One that changes what it was given."""
+
+    async def assemble(self, parts: PromptParts) -> AssembledPrompt:
+        for given in (parts.prompt_inputs, parts.macro_context, parts.settings, parts.json_schema):
+            given.clear()
+        return await super().assemble(parts)
+
+
+async def test_an_assembler_may_change_what_it_is_given(stage: Stage) -> None:
+    careless = Careless({"messages": [{"role": "system", "content": "", MARK: "agentSystemPrompt"}]})
+    async with engine(stage, assembler=careless) as running:
+        request = await requested(running, jsonSchema={"name": "n"})
+        before = deepcopy(request)
+        made = await running.prompt_assembly.build_snapshot(request)
+
+    assert request == before
+    assert made["frozenRunInputSnapshot"] == FROZEN
+
+
+async def test_a_request_is_the_callers_own(stage: Stage) -> None:
+    async with engine(stage) as running:
+        first = await requested(running)
+        first["settings"].clear()
+        again = await requested(running)
+
+    assert again["settings"] == preset()
 
 
 async def test_an_unknown_profile_is_not_found(stage: Stage) -> None:

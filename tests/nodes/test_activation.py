@@ -56,6 +56,7 @@ def test_a_text_uid_is_kept_and_a_number_becomes_its_digits(uid: Json, kept: str
         ({"world": 7}, "worldinfo:activated#0"),
         ({"world": "  "}, "worldinfo:activated#0"),
         ({"uid": None}, "worldinfo:activated#0"),
+        ({"uid": "  "}, "worldinfo:activated#0"),
         ({"world": "activated", "uid": 9}, "worldinfo:activated#0"),
         ({"world": "half \ud800"}, "worldinfo:activated#0"),
         ({"world": "two\nlines"}, "worldinfo:activated#0"),
@@ -132,24 +133,24 @@ def test_a_record_that_cannot_be_told_is_refused_by_its_place(value: Json, place
     assert caught.value.message.startswith(place)
 
 
-NAMES = st.sampled_from(["", " ", "activated", "Eldoria", "a#1", "activated#1", "\ud800", "é "]) | st.text(max_size=3)
-JSON_VALUES = st.recursive(
+NAMES: st.SearchStrategy[str] = st.sampled_from(
+    ["", " ", "activated", "Eldoria", "a#1", "activated#1", "\ud800", "é "]
+) | st.text(max_size=3)
+JSON_VALUES: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | NAMES,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
     max_leaves=4,
 )
-ENTRIES = st.lists(
-    st.fixed_dictionaries(
-        {"content": st.text(max_size=30)},
-        optional={
-            "world": NAMES | JSON_VALUES,
-            "uid": NAMES | st.integers(0, 3) | JSON_VALUES,
-            "displayName": NAMES | JSON_VALUES,
-            "constant": JSON_VALUES,
-            "position": st.integers(-1, 9) | JSON_VALUES,
-        },
-    ),
-    max_size=8,
+OPTIONAL: dict[str, st.SearchStrategy[Json]] = {
+    "world": NAMES | JSON_VALUES,
+    "uid": NAMES | st.integers(0, 3) | JSON_VALUES,
+    "displayName": NAMES | JSON_VALUES,
+    "constant": JSON_VALUES,
+    "position": st.integers(-1, 9) | JSON_VALUES,
+}
+CONTENT: dict[str, st.SearchStrategy[Json]] = {"content": st.text(max_size=30)}
+ENTRIES: st.SearchStrategy[list[dict[str, Json]]] = st.lists(
+    st.fixed_dictionaries(CONTENT, optional=OPTIONAL), max_size=8
 )
 
 

@@ -222,7 +222,11 @@ def test_the_answer_is_a_request_with_fingerprints_that_can_be_sent_back() -> No
 
 
 FIELDS: st.SearchStrategy[Json] = (
-    st.none() | st.integers() | st.text(max_size=3) | st.just({}) | st.lists(st.text(max_size=2), max_size=2)
+    st.none()
+    | st.integers()
+    | st.text(max_size=3)
+    | st.just(dict[str, Json]())
+    | st.lists(st.text(max_size=2), max_size=2)
 )
 
 

@@ -35,35 +35,36 @@ def changed(key: str, value: object) -> dict[str, Json]:
     return {name: item for name, item in {**FROZEN, key: value}.items() if item is not GONE}
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "code"),
-    [
-        ("schemaVersion", GONE, "snapshot_schema_required"),
-        ("schemaVersion", None, "snapshot_schema_required"),
-        ("schemaVersion", 0, "snapshot_schema_unsupported"),
-        ("schemaVersion", 2, "snapshot_schema_unsupported"),
-        ("schemaVersion", "1", "snapshot_schema_unsupported"),
-        ("schemaVersion", 1.0, "snapshot_schema_unsupported"),
-        ("schemaVersion", True, "snapshot_schema_unsupported"),
-        ("kind", GONE, "snapshot_kind_invalid"),
-        ("kind", None, "snapshot_kind_invalid"),
-        ("kind", 1, "snapshot_kind_invalid"),
-        ("kind", "tauritavern.agentProfile", "snapshot_kind_invalid"),
-        ("generationType", GONE, "generation_type_empty"),
-        ("generationType", None, "generation_type_empty"),
-        ("generationType", 1, "generation_type_empty"),
-        ("generationType", " ", "generation_type_empty"),
-        *(
-            (key, value, f"{name}_{'required' if value in (GONE, None) else 'invalid'}")
-            for key, name in (
-                ("promptInputs", "prompt_inputs"),
-                ("worldInfoActivation", "world_info_activation"),
-                ("macroContext", "macro_context"),
-            )
-            for value in (GONE, None, [], "x", 3, False)
-        ),
-    ],
-)
+ODD: tuple[object, ...] = (GONE, None, list[Json](), "x", 3, False)
+UNFIT: list[tuple[str, object, str]] = [
+    ("schemaVersion", GONE, "snapshot_schema_required"),
+    ("schemaVersion", None, "snapshot_schema_required"),
+    ("schemaVersion", 0, "snapshot_schema_unsupported"),
+    ("schemaVersion", 2, "snapshot_schema_unsupported"),
+    ("schemaVersion", "1", "snapshot_schema_unsupported"),
+    ("schemaVersion", 1.0, "snapshot_schema_unsupported"),
+    ("schemaVersion", True, "snapshot_schema_unsupported"),
+    ("kind", GONE, "snapshot_kind_invalid"),
+    ("kind", None, "snapshot_kind_invalid"),
+    ("kind", 1, "snapshot_kind_invalid"),
+    ("kind", "tauritavern.agentProfile", "snapshot_kind_invalid"),
+    ("generationType", GONE, "generation_type_empty"),
+    ("generationType", None, "generation_type_empty"),
+    ("generationType", 1, "generation_type_empty"),
+    ("generationType", " ", "generation_type_empty"),
+    *(
+        (key, value, f"{name}_{'required' if value in (GONE, None) else 'invalid'}")
+        for key, name in (
+            ("promptInputs", "prompt_inputs"),
+            ("worldInfoActivation", "world_info_activation"),
+            ("macroContext", "macro_context"),
+        )
+        for value in ODD
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "code"), UNFIT)
 def test_each_field_is_refused_by_its_name(key: str, value: object, code: str) -> None:
     told, message = refusal(changed(key, value))
 
@@ -121,7 +122,11 @@ def test_what_is_kept_is_a_copy_to_the_bottom() -> None:
     assert given["more"] == {"kept": [1]}
 
 
-@given(st.dictionaries(st.sampled_from([*FROZEN, *SNAKE]), st.none() | st.integers() | st.text() | st.just({})))
+@given(
+    st.dictionaries(
+        st.sampled_from([*FROZEN, *SNAKE]), st.none() | st.integers() | st.text() | st.just(dict[str, Json]())
+    )
+)
 def test_whatever_is_frozen_is_kept_or_refused(value: dict[str, Json]) -> None:
     try:
         frozen_input(value, "normal")

@@ -117,37 +117,37 @@ def test_a_prompt_without_a_record_tells_the_model_that_there_is_none(snapshot: 
     assert contents(on, {"ref": REF}).error_code == "worldinfo.activation_unavailable"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (None, "object"),
-        ("x", "object"),
-        ({"entries": None}, "entries must be a list"),
-        ({"entries": {}}, "entries must be a list"),
-        ({"entries": "worldinfo:a#1"}, "entries must be a list"),
-        ({"entries": []}, "1 to 20"),
-        ({"entries": [{"ref": REF}] * 21}, "1 to 20"),
-        ({"refs": [REF]}, '"refs" is not known here'),
-        ({"entries": [{"ref": REF}], "limit": 2}, '"limit" is not known here'),
-        ({"entries": [REF]}, "entries[0] must be an object"),
-        ({"entries": [None]}, "entries[0] must be an object"),
-        ({"entries": [{}]}, "entries[0].ref is missing"),
-        ({"entries": [{"ref": None}]}, "entries[0].ref must be a string"),
-        ({"entries": [{"ref": 1}]}, "entries[0].ref must be a string"),
-        ({"entries": [{"ref": " "}]}, "entries[0].ref must not be blank"),
-        ({"entries": [{"ref": "\ud800"}]}, "lone surrogate"),
-        ({"entries": [{"ref": REF}, {"ref": REF, "index": 1}]}, 'entries[1]."index" is not known here'),
-        ({"entries": [{"ref": REF, "start_char": None}]}, "entries[0].start_char must be a whole number"),
-        ({"entries": [{"ref": REF, "start_char": -1}]}, "entries[0].start_char must be a whole number"),
-        ({"entries": [{"ref": REF, "start_char": 1.0}]}, "entries[0].start_char must be a whole number"),
-        ({"entries": [{"ref": REF, "start_char": "1"}]}, "entries[0].start_char must be a whole number"),
-        ({"entries": [{"ref": REF, "start_char": True}]}, "entries[0].start_char must be a whole number"),
-        ({"entries": [{"ref": REF, "max_chars": None}]}, "entries[0].max_chars must be a whole number"),
-        ({"entries": [{"ref": REF, "max_chars": 2.5}]}, "entries[0].max_chars must be a whole number"),
-        ({"entries": [{"ref": REF, "max_chars": 0}]}, "entries[0].max_chars must be 1 to 8000"),
-        ({"entries": [{"ref": REF, "max_chars": 8001}]}, "entries[0].max_chars must be 1 to 8000"),
-    ],
-)
+UNFIT: list[tuple[Json, str]] = [
+    (None, "object"),
+    ("x", "object"),
+    ({"entries": None}, "entries must be a list"),
+    ({"entries": {}}, "entries must be a list"),
+    ({"entries": "worldinfo:a#1"}, "entries must be a list"),
+    ({"entries": []}, "1 to 20"),
+    ({"entries": [{"ref": REF}] * 21}, "1 to 20"),
+    ({"refs": [REF]}, '"refs" is not known here'),
+    ({"entries": [{"ref": REF}], "limit": 2}, '"limit" is not known here'),
+    ({"entries": [REF]}, "entries[0] must be an object"),
+    ({"entries": [None]}, "entries[0] must be an object"),
+    ({"entries": [{}]}, "entries[0].ref is missing"),
+    ({"entries": [{"ref": None}]}, "entries[0].ref must be a string"),
+    ({"entries": [{"ref": 1}]}, "entries[0].ref must be a string"),
+    ({"entries": [{"ref": " "}]}, "entries[0].ref must not be blank"),
+    ({"entries": [{"ref": "\ud800"}]}, "lone surrogate"),
+    ({"entries": [{"ref": REF}, {"ref": REF, "index": 1}]}, 'entries[1]."index" is not known here'),
+    ({"entries": [{"ref": REF, "start_char": None}]}, "entries[0].start_char must be a whole number"),
+    ({"entries": [{"ref": REF, "start_char": -1}]}, "entries[0].start_char must be a whole number"),
+    ({"entries": [{"ref": REF, "start_char": 1.0}]}, "entries[0].start_char must be a whole number"),
+    ({"entries": [{"ref": REF, "start_char": "1"}]}, "entries[0].start_char must be a whole number"),
+    ({"entries": [{"ref": REF, "start_char": True}]}, "entries[0].start_char must be a whole number"),
+    ({"entries": [{"ref": REF, "max_chars": None}]}, "entries[0].max_chars must be a whole number"),
+    ({"entries": [{"ref": REF, "max_chars": 2.5}]}, "entries[0].max_chars must be a whole number"),
+    ({"entries": [{"ref": REF, "max_chars": 0}]}, "entries[0].max_chars must be 1 to 8000"),
+    ({"entries": [{"ref": REF, "max_chars": 8001}]}, "entries[0].max_chars must be 1 to 8000"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), UNFIT)
 def test_arguments_that_do_not_fit_are_refused_by_their_place(arguments: Json, says: str) -> None:
     result = lore(entry()).send(READ, arguments)
 
