@@ -9,6 +9,7 @@ from .errors import InvalidData, InvalidInput
 from .jsontext import Json
 from .paths import ROOTS, WorkspacePath
 from .profile_checks import first_fault
+from .profile_faults import Known
 from .profile_parse import parse_profile, refusal, shaped
 from .profile_schema import KIND, Artifact, Presentation, Profile
 
@@ -219,7 +220,7 @@ def resolved_profile(json: Json) -> ResolvedProfile:
         raise InvalidData(f"input/resolved_profile.json is not a resolved profile: {error!r}") from error
     except InvalidInput as error:
         raise InvalidData(f"input/resolved_profile.json is damaged: {error.message}") from error
-    fault = first_fault(profile, _names_used(profile))
+    fault = first_fault(profile, Known(_names_used(profile)))
     if fault or not isinstance(source, str):
         reason = refusal(fault).message if fault else "its sourceTrace.profileSource is no text"
         raise InvalidData(f"input/resolved_profile.json is damaged: {reason}")

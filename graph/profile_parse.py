@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import ValidationError
 
 from .errors import InvalidInput
 from .jsontext import Json, is_list, is_object
-from .profile_checks import SCHEMA_VERSIONS, Fault, first_fault
+from .profile_checks import SCHEMA_VERSIONS, first_fault
+from .profile_faults import Fault, Known, PresetExists, id_faults, keyed
 from .profile_schema import KIND, Profile
 
 _OTHER_SHAPE = "agent.invalid_profile"
@@ -67,13 +68,20 @@ _REMEDIES = {
 _MAPPINGS = {"toolDescriptions", "properties", "maxCallsPerTool"}
 
 
-def parse_profile(json: Json, *, known_tools: Collection[str]) -> Profile:
+def parse_profile(
+    json: Json,
+    *,
+    known_tools: Collection[str],
+    properties: Mapping[str, Collection[str]] | None = None,
+    preset_exists: PresetExists | None = None,
+) -> Profile:
     """The profile that a document holds, in its normal form.
 
+    `properties` are the top-level arguments of tools, by name; without `preset_exists` no preset is looked for.
     Raises InvalidInput with the code of the first rule that it breaks; `details.path` is the field's JSON path.
     """
     profile = shaped(json)
-    fault = first_fault(profile, known_tools)
+    fault = first_fault(profile, Known(known_tools, properties or {}, preset_exists))
     if fault:
         raise refusal(fault)
     return profile
@@ -101,8 +109,17 @@ def shaped(json: Json) -> Profile:
         raise refusal(Fault(code, path, message)) from error
 
 
+def checked_id(profile_id: str) -> str:
+    """The id trimmed; raises InvalidInput `agent.profile_id_empty`, `_too_long` or `_invalid`."""
+    trimmed = profile_id.strip()
+    fault = next(id_faults(trimmed, "id"), None)
+    if fault:
+        raise InvalidInput(f"the profile id {profile_id!r} {fault.message}", code=fault.code, details={"path": "$.id"})
+    return trimmed
+
+
 def refusal(fault: Fault) -> InvalidInput:
-    path = f"$.{fault.path}"
+    path = f"$.{fault.path}" if not fault.path.startswith("[") else f"${fault.path}"
     return InvalidInput(f"the profile's {path} {fault.message}", code=fault.code, details={"path": path})
 
 
@@ -116,7 +133,7 @@ def _path_of(location: Sequence[int | str], document: Json) -> str:
             path += f"[{part}]"
             value = value[part] if is_list(value) and part < len(value) else None
         elif is_object(value):
-            path += f'["{part}"]' if mapping else f"{'.' if path else ''}{part}"
+            path = keyed(path, part) if mapping or not part.isidentifier() else f"{path}{'.' if path else ''}{part}"
             value = value.get(part)
         mapping = part in _MAPPINGS
     return path

@@ -114,7 +114,7 @@ class Delegation(Block):
     allow_as_subagent: bool = False
     allow_as_handoff_target: bool = False
     allow_nested_delegation: bool = False
-    allowed_callers: Names = ("*",)
+    allowed_callers: Annotated[tuple[Trimmed, ...], Strict(False)] = ("*",)
     description_for_agents: str | None = None
     max_concurrent_invocations: int = 3
     max_invocations_per_run: int = 8
