@@ -6,7 +6,6 @@ from copy import deepcopy
 
 from ..gateway.connections.stored import stored_connection
 from ..graph.errors import InvalidInput
-from ..graph.identity import ChatRef
 from ..graph.jsontext import Json, is_list, is_object
 from ..graph.ports import AssembledPrompt, PromptParts
 from ..graph.profile import ResolvedProfile
@@ -20,9 +19,8 @@ from ..nodes.prompt import agent_system_prompt
 from ..nodes.registry import specs
 from ..nodes.snapshot import check_activation, check_payload
 from ..nodes.snapshot_messages import MARKER_KEY
-from ..nodes.start_request import StartRequest
+from .profile_choice import chosen_profile
 from .services import Services
-from .starting import profile_of
 
 _COMPONENTS = {
     SYSTEM_PROMPT: "agent.system_prompt_component_missing",
@@ -61,7 +59,7 @@ class PromptAssembly:
         return _built(asked, made, assembler.engine)
 
     def _prepared(self, asked: Question) -> dict[str, Json]:
-        profile = _profile(asked)
+        profile = chosen_profile(self._services, asked.profile_id, asked.profile)
         ref = preset_ref(profile)
         if ref is None:
             return {"mode": "currentPromptSnapshot"}
@@ -79,11 +77,6 @@ class PromptAssembly:
             record = stored_connection(model.connection_ref or "", self._services.connections)
         provider = record.provider
         return connected(settings, provider.chat_completion_source, model.model_id or "", provider.custom_api_format)
-
-
-def _profile(asked: Question) -> ResolvedProfile:
-    nowhere = ChatRef("group", chat_id="none")
-    return profile_of(StartRequest(nowhere, profile=asked.profile, profile_id=asked.profile_id))
 
 
 def _parts(asked: AssemblyRequest) -> PromptParts:

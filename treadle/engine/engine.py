@@ -27,6 +27,7 @@ from .asking import Asking
 from .assembly import PromptAssembly
 from .cancelling import cancel_run
 from .driving import Active, Driving
+from .profiles import Profiles
 from .resuming import resume
 from .services import Services
 from .starting import begin_run, checked_record, existing
@@ -61,6 +62,7 @@ class Engine:
         }  # fmt: skip
         ports = {name: port for name, port in given.items() if port is not None}
         self.services = Services(data_root, host, wire_log=wire_log, reply_limit=reply_limit, **ports)  # type: ignore[arg-type]  # each port under its own name
+        self.profiles = Profiles(self.services)
         self.prompt_assembly = PromptAssembly(self.services)
         """Prompts made of frozen inputs and a preset."""
         self._driving = Driving(self.services)

@@ -18,9 +18,11 @@ from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json
 from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, PresetStore, PromptAssembler, SecretStore
 from ..nodes.plain_assembler import PlainAssembler
+from ..nodes.profile_rules import checked_profile
 from ..storage.connections import ConnectionFiles
 from ..storage.disk import Disk, RealDisk
 from ..storage.presets import PresetFiles
+from ..storage.profiles import ProfileFiles
 from ..storage.runs import RunStore
 from ..storage.secrets import secrets_below
 from ..storage.wire_log import LEVELS, WireLevel
@@ -73,6 +75,7 @@ class Services:
     """Who holds the leases: one name for each living engine."""
     store: RunStore = field(init=False)
     connections: ConnectionFiles = field(init=False)
+    profiles: ProfileFiles = field(init=False)
     gateway: ModelGateway = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,6 +88,7 @@ class Services:
             sockets = WebSocketTransport(self.clock, max_size=transport.max_reply_bytes)
         connections = ConnectionFiles(self.data_root, self.disk)
         object.__setattr__(self, "connections", connections)
+        object.__setattr__(self, "profiles", ProfileFiles(self.data_root, self.disk, self.ids, checked_profile))
         secrets = self.secrets or secrets_below(self.data_root)
         gateway = ModelGateway(transport, secrets, self.clock, sockets=sockets, connections=connections)
         object.__setattr__(self, "gateway", gateway)
@@ -92,6 +96,10 @@ class Services:
     def preset(self, api_id: str, name: str) -> Json | None:
         """Blocking; None where there is none of that name."""
         return (self.presets or PresetFiles(self.data_root, self.disk)).get(api_id, name)
+
+    def preset_exists(self, api_id: str, name: str) -> bool:
+        """Blocking."""
+        return self.preset(api_id, name) is not None
 
     def wire_level(self) -> WireLevel:
         """What is kept of the calls to the model. Blocking; raises InvalidInput for a bad settings file."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from ..graph.canonical import canonical_sha256
-from ..graph.errors import InvalidData, InvalidInput, NotFound
+from ..graph.errors import InvalidData, InvalidInput
 from ..graph.events import EventType
 from ..graph.identity import RunId, segment, stable_chat_id, workspace_id
 from ..graph.ports import ChatHead
-from ..graph.profile import BUILT_IN, DEFAULT_PROFILE_ID, ResolvedProfile, default_writer, parse_profile, resolve
+from ..graph.profile import ResolvedProfile
 from ..graph.status import RunStatus
 from ..nodes.deps import Run, in_thread
 from ..nodes.equipment import equip
-from ..nodes.registry import KNOWN_TOOLS
 from ..nodes.snapshot import check_snapshot, check_start, frozen_input_of
 from ..nodes.start_request import StartRequest
 from ..storage.chat_lock import chat_lock
@@ -28,13 +27,14 @@ from ..storage.runs import (
     timestamp,
 )
 from .opening import AskFor, open_run
+from .profile_choice import chosen_profile
 from .services import Services
 
 
 async def checked_record(services: Services, request: StartRequest) -> tuple[RunRecord, ResolvedProfile]:
     """The record and the profile of the run that the request asks for; raises what refuses it, and changes nothing."""
     check_snapshot(request)
-    profile = profile_of(request)
+    profile = await in_thread(lambda: _profile_of(services, request))
     check_start(request, profile)
     await in_thread(lambda: equip(profile, request.prompt_snapshot, services.gateway))
     stable = await _stable_chat_id(services, request)
@@ -149,17 +149,8 @@ def existing(services: Services, request: StartRequest) -> RunRecord | None:
     return stored
 
 
-def profile_of(request: StartRequest) -> ResolvedProfile:
-    """The profile that the request names or carries, resolved; raises NotFound or InvalidInput."""
-    if request.profile is not None:
-        profile = parse_profile(request.profile, known_tools=KNOWN_TOOLS)
-        return resolve(profile, f"file:{profile.id}", request.presentation)
-    if request.profile_id not in (None, DEFAULT_PROFILE_ID):
-        raise NotFound(
-            f"no profile {request.profile_id!r}; the built-in one is {DEFAULT_PROFILE_ID}, others are given as a JSON file",
-            code="agent.profile_not_found",
-        )
-    return resolve(default_writer(), BUILT_IN, request.presentation)
+def _profile_of(services: Services, request: StartRequest) -> ResolvedProfile:
+    return chosen_profile(services, request.profile_id, request.profile, request.presentation, services.preset_exists)
 
 
 def input_sha256(request: StartRequest) -> str:
