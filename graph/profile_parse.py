@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import ValidationError
@@ -65,6 +64,7 @@ _REMEDIES = {
     "dict_type": "must be an object",
     "model_type": "must be an object",
 }
+_UNIONS = {"tools.approval"}
 _MAPPINGS = {"toolDescriptions", "properties", "maxCallsPerTool"}
 
 
@@ -100,11 +100,10 @@ def shaped(json: Json) -> Profile:
         return Profile.model_validate(json)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        path = _path_of(first["loc"], json)
-        known = first["type"] != "extra_forbidden"
-        code = _SHAPE_CODES.get(re.sub(r"\[[^\]]*\]", "[*]", path), _OTHER_SHAPE) if known else _OTHER_SHAPE
+        path, pattern = _place_of(first["loc"], json)
+        code = _SHAPE_CODES.get(pattern, _OTHER_SHAPE) if first["type"] != "extra_forbidden" else _OTHER_SHAPE
         message = _REMEDIES.get(first["type"]) or first["msg"].replace("Input should", "must", 1)
-        if path == "tools.approval":
+        if pattern == "tools.approval":
             message = 'must be a list of tools, or "mutating"'
         raise refusal(Fault(code, path, message)) from error
 
@@ -123,17 +122,22 @@ def refusal(fault: Fault) -> InvalidInput:
     return InvalidInput(f"the profile's {path} {fault.message}", code=fault.code, details={"path": path})
 
 
-def _path_of(location: Sequence[int | str], document: Json) -> str:
-    """The JSON path of a pydantic location, without the names of union members that it holds."""
-    path = ""
+def _place_of(location: Sequence[int | str], document: Json) -> tuple[str, str]:
+    """The JSON path of a pydantic location, and the same with `[*]` for every index and key of the user's.
+
+    The location also names members of unions, and marks a key that is itself at fault; neither is in the document.
+    """
+    path = pattern = ""
     value = document
     mapping = False
     for part in location:
         if isinstance(part, int):
-            path += f"[{part}]"
+            path, pattern = f"{path}[{part}]", f"{pattern}[*]"
             value = value[part] if is_list(value) and part < len(value) else None
-        elif is_object(value):
-            path = keyed(path, part) if mapping or not part.isidentifier() else f"{path}{'.' if path else ''}{part}"
+        elif is_object(value) and pattern not in _UNIONS and part != "[key]":
+            dot = "." if path else ""
+            path = keyed(path, part) if mapping or not part.isidentifier() else f"{path}{dot}{part}"
+            pattern = f"{pattern}[*]" if mapping else f"{pattern}{dot}{part}"
             value = value.get(part)
-        mapping = part in _MAPPINGS
-    return path
+        mapping = pattern.rpartition(".")[2] in _MAPPINGS
+    return path, pattern

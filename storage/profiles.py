@@ -75,6 +75,10 @@ class ProfileFiles:
                 self._disk.remove(path)
         return there
 
+    def holds(self, profile_id: str) -> bool:
+        """Whether there is a file for that id, whatever it holds."""
+        return self._path(profile_id).is_file()
+
     def paths(self) -> list[Path]:
         """The files that are profiles or should be, by name."""
         try:

@@ -17,6 +17,7 @@ from . import (
     connection_commands,
     demo_command,
     graph_command,
+    profile_commands,
     resume_commands,
     run_command,
     runs_commands,
@@ -42,6 +43,7 @@ app.command("run")(run_command.run)
 app.command("graph")(graph_command.graph)
 app.add_typer(runs_commands.app, name="runs")
 app.add_typer(connection_commands.app, name="connections")
+app.add_typer(profile_commands.app, name="profiles")
 app.add_typer(secret_commands.app, name="secrets")
 app.command("wire")(wire_command.wire)
 app.command("resume")(resume_commands.resume)

@@ -31,7 +31,7 @@ def run(
         typer.Option(metavar="ID", help="A stored connection, in place of these (treadle connections list)."),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(metavar="FILE", help="An agent profile.", show_default="default-writer")
+        str | None, typer.Option(metavar="ID|FILE", help="A stored profile, or a file.", show_default="default-writer")
     ] = None,
     generation_type: Annotated[
         str | None, typer.Option(metavar="TYPE", help="normal, regenerate, swipe, …", show_default="normal")

@@ -13,8 +13,10 @@ from ..graph.errors import InvalidInput, NotFound
 from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..graph.profile import DEFAULT_PROFILE_ID
+from ..graph.profile_faults import is_name
 from ..nodes.snapshot import payload_of
-from .options import CHAT_FILE, read_json
+from .options import CHAT_FILE
+from .profile_files import profile_file
 
 INTENT_SOURCE = "treadle-cli"
 
@@ -137,10 +139,12 @@ def _model_words(payload: dict[str, Json]) -> dict[str, Json]:
 
 
 def _profile(given: str | None) -> dict[str, Json]:
-    """The built-in profile by its name, any other as the document in a file."""
-    if given is None or given == DEFAULT_PROFILE_ID:
-        return {"profileId": DEFAULT_PROFILE_ID}
+    """A stored profile by its id, any other as the document in a file: its name has a dot or a slash."""
+    if given is None or is_name(given):
+        return {"profileId": given or DEFAULT_PROFILE_ID}
     path = Path(given)
     if not path.exists():
-        raise NotFound(f"there is no profile file {given}; the built-in profile is {DEFAULT_PROFILE_ID}")
-    return {"profile": read_json(path, "the profile")}
+        raise NotFound(f"there is no profile file {given}; an id is of a-z 0-9 _ - (see: treadle profiles list)")
+    file = profile_file(path)
+    file.profile()  # what is wrong with it is told here, with its line
+    return {"profile": file.document}

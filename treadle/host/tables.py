@@ -100,6 +100,28 @@ def connection_table(rows: Sequence[dict[str, Json]]) -> Table:
     return _table(("id", "source", "format", "model", "secret", "endpoint"), shown)
 
 
+def profile_table(rows: Sequence[dict[str, Json]]) -> Table:
+    shown = [(Text(row["id"]), Text(row["displayName"]), Text(row.get("description", ""))) for row in rows]
+    return _table(("profile", "name", "what for"), shown)
+
+
+def issue_table(rows: Sequence[dict[str, Json]]) -> Table:
+    """Files that can't be used, why, and what `treadle profiles repair` would do."""
+    shown = [
+        (Text(row["fileName"], style="red"), Text(row["kind"]), Text(row["recommendedAction"]), Text(row["message"]))
+        for row in rows
+    ]
+    return _table(("bad file", "issue", "repair", "what is wrong"), shown)
+
+
+def diagnosis_table(rows: Sequence[dict[str, Json]]) -> Table:
+    shown = [
+        (Text(row["path"]), Text(row["code"], style="red"), Text(", ".join(row["blocks"])), Text(row["message"]))
+        for row in rows
+    ]
+    return _table(("where", "code", "blocks", "what is wrong"), shown)
+
+
 def pair_table(document: dict[str, Json]) -> Table:
     """A field a row; what is null is left out."""
     pairs = [(key, value) for key, value in document.items() if value is not None]
