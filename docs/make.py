@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,9 @@ from pathlib import Path
 import error_pieces
 import pieces
 from run_pieces import run_pieces
+
+from treadle.graph.jsontext import dumps
+from treadle.graph.profile_fields import published_schema
 
 FOLDER = Path(__file__).resolve().parent
 SCHEMA = "profile.schema.json"
@@ -36,6 +38,8 @@ PIECES: dict[str, Callable[[], list[str]]] = {
     "formats": pieces.formats,
     "default profile": pieces.default_profile,
     "profile fields": pieces.profile_fields,
+    "profile codes": pieces.profile_codes,
+    "profile starter": pieces.profile_starter,
 }
 
 _MADE = re.compile(r"(<!-- made by docs/make\.py: ([a-z ]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -73,7 +77,7 @@ def made_pages(folder: Path) -> list[tuple[Path, str]]:
     unused = ready.keys() - used
     if unused:
         raise SystemExit(f"no page shows: {', '.join(sorted(unused))}")
-    return [*made, (folder / SCHEMA, json.dumps(pieces.profile_schema(), indent=2) + "\n")]
+    return [*made, (folder / SCHEMA, dumps(published_schema(), pretty=True).decode() + "\n")]
 
 
 def _holds(path: Path, text: str) -> bool:

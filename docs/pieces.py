@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+import profile_faults
 
 from treadle.gateway.gateway import FORMATS
 from treadle.graph.events import EventType, level_of
-from treadle.graph.jsontext import Json, is_list, is_object
+from treadle.graph.jsontext import Json
 from treadle.graph.profile import default_writer
-from treadle.graph.profile_schema import Profile
+from treadle.graph.profile_fields import FieldRow, fields, type_in_words
 from treadle.graph.status import FOLLOWERS, RunStatus
 from treadle.graph.table import RETRY_TRANSITIONS, TRANSITIONS, Outcome, inside
+from treadle.host.profile_starter import starter
 from treadle.nodes import registry
 from treadle.testkit.simulators.registry import SIMULATORS
 
@@ -83,13 +86,21 @@ def default_profile() -> list[str]:
 
 
 def profile_fields() -> list[str]:
-    return _table(("field", "type", "default"), _fields("", profile_schema(), profile_schema()))
+    return _table(
+        ("field", "type", "default", "meaning"),
+        ((_code(row.path), row.type, _default(row), row.meaning) for row in fields()),
+    )
 
 
-def profile_schema() -> dict[str, Json]:
-    """The JSON Schema of a profile's shape."""
-    schema = Profile.model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_untitled(schema)}
+def profile_codes() -> list[str]:
+    return _table(
+        ("group", "code", "told at", "what must be so"),
+        ((rule.group, _code(rule.code), _code(rule.path), rule.must) for rule in profile_faults.rules()),
+    )
+
+
+def profile_starter() -> list[str]:
+    return _fenced("jsonc", starter("night-writer"))
 
 
 def check_payloads(seen: Mapping[str, Sequence[Json]]) -> None:
@@ -141,58 +152,16 @@ def _payload(note: Json) -> str:
 def _arguments(schema: dict[str, Json]) -> list[str]:
     required = schema.get("required", ())
     rows = (
-        (_code(name), _type(given, schema), "yes" if name in required else "", given["description"])
+        (_code(name), type_in_words(given, schema), "yes" if name in required else "", given["description"])
         for name, given in schema["properties"].items()
     )
     return _table(("argument", "type", "required", "meaning"), rows)
 
 
-def _fields(above: str, schema: Json, whole: Json) -> Iterator[tuple[str, str, str]]:
-    required = schema.get("required", ())
-    for name, given in schema["properties"].items():
-        path = f"{above}{name}"
-        inner = _object_in(given, whole)
-        yield _code(path), _type(given, whole), _default(name in required, given)
-        if inner is not None:
-            mark = "" if "$ref" in given or "anyOf" in given else "[*]"
-            yield from _fields(f"{path}{mark}.", inner, whole)
-
-
-def _object_in(given: Json, whole: Json) -> Json:
-    """The schema of the object that a field holds, alone, in a list or by name; None where it holds none."""
-    candidates = [given, given.get("items"), given.get("additionalProperties"), *given.get("anyOf", ())]
-    for each in candidates:
-        if is_object(each) and "$ref" in each:
-            return whole["$defs"][each["$ref"].rpartition("/")[2]]
-    return None
-
-
-def _type(given: Json, whole: Json) -> str:
-    if "anyOf" in given:
-        return " or ".join(dict.fromkeys(_type(each, whole) for each in given["anyOf"] if each != {"type": "null"}))
-    if "enum" in given or "const" in given:
-        return " or ".join(_code(json.dumps(each)) for each in given.get("enum") or [given["const"]])
-    if given.get("type") == "array":
-        return f"list of {_type(given['items'], whole)}"
-    if given.get("additionalProperties"):
-        return f"object of {_type(given['additionalProperties'], whole)}"
-    return "object" if "$ref" in given else str(given["type"])
-
-
-def _default(required: bool, given: Json) -> str:
-    if required:
+def _default(row: FieldRow) -> str:
+    if row.required:
         return "required"
-    default = given.get("default")
-    return "" if default is None or isinstance(default, dict) else _code(json.dumps(default))
-
-
-def _untitled(schema: Json) -> Json:
-    """Without the titles that only repeat the names."""
-    if is_list(schema):
-        return [_untitled(each) for each in schema]
-    if not is_object(schema):
-        return schema
-    return {key: _untitled(each) for key, each in schema.items() if key != "title" or not isinstance(each, str)}
+    return "" if row.default is None else _code(json.dumps(row.default))
 
 
 def _fenced(language: str, text: str) -> list[str]:

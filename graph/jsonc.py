@@ -25,9 +25,9 @@ _STEP = re.compile(r'\.([^.\[\]"]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]')
 class JsoncFault(ValueError):
     """The text is no JSON with comments."""
 
-    def __init__(self, message: str, line: int, column: int) -> None:
-        self.line, self.column = line, column
-        super().__init__(f"line {line}, column {column}: {message}")
+    def __init__(self, reason: str, line: int, column: int) -> None:
+        self.reason, self.line, self.column = reason, line, column
+        super().__init__(f"line {line}, column {column}: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ def read(text: str) -> Jsonc:
     try:
         value = loads(plain)
     except json.JSONDecodeError as error:
-        raise JsoncFault(error.msg, error.lineno, error.colno) from error
+        raise JsoncFault(f"not JSON: {error.msg}", error.lineno, error.colno) from error
     except ValueError as error:
-        raise JsoncFault(str(error), 1, 1) from error
+        raise JsoncFault(f"not JSON: {error}", 1, 1) from error
     return Jsonc(value, _lines(text, [piece for piece in pieces if not piece.is_comment]))
 
 

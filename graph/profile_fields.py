@@ -52,6 +52,21 @@ def published_schema() -> dict[str, Json]:
     }
 
 
+def type_in_words(given: Json, whole: Json) -> str:
+    """What a schema takes, such as `list of string`; `whole` is the schema that its references are in."""
+    if "anyOf" in given:
+        return " or ".join(
+            dict.fromkeys(type_in_words(each, whole) for each in given["anyOf"] if each != {"type": "null"})
+        )
+    if "enum" in given or "const" in given:
+        return " or ".join(f"`{json.dumps(each)}`" for each in given.get("enum") or [given["const"]])
+    if given.get("type") == "array":
+        return f"list of {type_in_words(given['items'], whole)}"
+    if given.get("additionalProperties"):
+        return f"object of {type_in_words(given['additionalProperties'], whole)}"
+    return "object" if "$ref" in given else str(given["type"])
+
+
 def _shape() -> dict[str, Json]:
     return cast(dict[str, Json], _untitled(Profile.model_json_schema(by_alias=True)))
 
@@ -62,7 +77,7 @@ def _rows(above: str, block: Json, whole: Json) -> Iterator[FieldRow]:
         path = f"{above}{name}"
         default = given.get("default")
         shown = None if is_object(default) else default
-        yield FieldRow(path, _type(given, whole), name in required, shown, MEANINGS.get(path, ""))
+        yield FieldRow(path, type_in_words(given, whole), name in required, shown, MEANINGS.get(path, ""))
         inner = _object_in(given, whole)
         if inner is not None:
             yield from _rows(f"{path}{_member_mark(given)}.", inner, whole)
@@ -89,18 +104,6 @@ def _object_in(given: Json, whole: Json) -> Json:
         if is_object(each) and "$ref" in each:
             return whole["$defs"][each["$ref"].rpartition("/")[2]]
     return None
-
-
-def _type(given: Json, whole: Json) -> str:
-    if "anyOf" in given:
-        return " or ".join(dict.fromkeys(_type(each, whole) for each in given["anyOf"] if each != {"type": "null"}))
-    if "enum" in given or "const" in given:
-        return " or ".join(f"`{json.dumps(each)}`" for each in given.get("enum") or [given["const"]])
-    if given.get("type") == "array":
-        return f"list of {_type(given['items'], whole)}"
-    if given.get("additionalProperties"):
-        return f"object of {_type(given['additionalProperties'], whole)}"
-    return "object" if "$ref" in given else str(given["type"])
 
 
 def _untitled(schema: Json) -> Json:

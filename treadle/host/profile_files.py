@@ -49,7 +49,8 @@ def profile_file(path: Path) -> ProfileFile:
     try:
         return ProfileFile(path, read(text))
     except JsoncFault as fault:
-        raise _at(path, fault.line, f"not JSON: {fault}", _BROKEN, {"path": "$"}) from fault
+        message = f"{fault.reason} (column {fault.column})"
+        raise _at(path, fault.line, message, _BROKEN, {"path": "$"}) from fault
 
 
 def _at(path: Path, line: int, message: str, code: str, details: dict[str, object]) -> InvalidInput:
