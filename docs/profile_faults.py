@@ -18,7 +18,7 @@ TOOLS = (*SEED_TOOLS, "agent.list", "agent.delegate", "agent.await", "agent.hand
 GONE = object()
 FEW = ["workspace.write_file", "workspace.finish"]
 MAIN = {"id": "main", "path": "output/main.md", "kind": "markdown", "target": "messageBody"}
-ALONE = {"run.directRunnable": False, "run.presentation": "background"}
+ALONE: dict[str, object] = {"run.directRunnable": False, "run.presentation": "background"}
 WORDS = "tools.toolDescriptions"
 
 BROKEN: dict[str, list[dict[str, object]]] = {

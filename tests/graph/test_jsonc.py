@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.graph.jsonc import JsoncFault, read
-from treadle.graph.jsontext import Json
+from treadle.graph.jsontext import Json, is_list, is_object
 
 TEXT = """// the first line
 {
@@ -131,14 +131,12 @@ def test_comments_anywhere_between_the_pieces_change_nothing(value: Json, commen
 
 
 def _pieces(value: Json) -> list[str]:
-    match value:
-        case dict():
-            members = [[json.dumps(key), ":", *_pieces(item), ","] for key, item in value.items()]
-            return ["{", *(piece for member in members for piece in member), "}"]
-        case list():
-            return ["[", *(piece for item in value for piece in [*_pieces(item), ","]), "]"]
-        case _:
-            return [json.dumps(value)]
+    if is_object(value):
+        members = [[json.dumps(key), ":", *_pieces(item), ","] for key, item in value.items()]
+        return ["{", *(piece for member in members for piece in member), "}"]
+    if is_list(value):
+        return ["[", *(piece for item in value for piece in [*_pieces(item), ","]), "]"]
+    return [json.dumps(value)]
 
 
 @given(st.text(alphabet='{}[]:,"/* \n\\a1'))

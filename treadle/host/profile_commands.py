@@ -11,7 +11,7 @@ import typer
 from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, dumps, is_object
 from .ending import print_json
-from .options import AsJson, Data, data_root
+from .options import AsJson, Data, data_root, program
 from .tables import diagnosis_table, issue_table, pair_table, profile_table, to_screen
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def show(profile: ProfileId, data: Data = None, as_json: AsJson = False) -> None
 
 
 @app.command()
-def new(profile: ProfileId, out: Out = None) -> None:
+def new(profile: ProfileId, out: Out = None, as_json: AsJson = False) -> None:
     """Write a file to begin with: every field, with a comment on what it means."""
     from .profile_starter import starter
 
@@ -71,7 +71,7 @@ def new(profile: ProfileId, out: Out = None) -> None:
         typer.echo(text, nl=False)
         return
     _write_new(path, text)
-    typer.echo(f"wrote {path}; edit it, then: treadle profiles check {path}")
+    _say(as_json, f"wrote {path}; edit it, then: {program()} profiles check {path}", {"ok": True, "file": str(path)})
 
 
 @app.command()
@@ -158,9 +158,7 @@ def repair(
 
 
 @app.command()
-def schema(
-    out: Out = None, as_json: Annotated[bool, typer.Option("--json", metavar="", help="It is JSON anyway.")] = False
-) -> None:
+def schema(out: Out = None, as_json: AsJson = False) -> None:
     """The JSON Schema of a profile's file, for editors."""
     from ..graph.profile_fields import published_schema
 
