@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
 from treadle.graph.profile import SEED_TOOLS, Profile, default_writer, parse_profile
+from treadle.graph.profile_parse import checked_id
 
 from .profiles import DELEGATION_TOOLS, GONE, TARGET, allowed, document, refusal
 
@@ -341,3 +342,39 @@ def test_whatever_stands_in_a_field_the_answer_is_a_profile_or_a_refusal(field: 
     else:
         assert isinstance(parsed, Profile)
         assert parse_profile(parsed.to_json(), known_tools=SEED_TOOLS) == parsed
+
+
+def test_a_described_argument_must_be_one_of_the_tool_where_its_arguments_are_known() -> None:
+    described = document({DESCRIBED: {"skill.read": {"properties": {"nome": "x"}}}})
+
+    parse_profile(described, known_tools=SEED_TOOLS)
+    with pytest.raises(InvalidInput, match="must be for an argument of the tool: name, path") as refused:
+        parse_profile(described, known_tools=SEED_TOOLS, properties={"skill.read": ("name", "path")})
+
+    assert refused.value.error_code == "agent.profile_unknown_tool_property"
+
+
+@pytest.mark.parametrize(("required", "asked"), [(True, [("openai", "Tea")]), (False, [])])
+def test_a_preset_is_looked_for_where_it_is_required(required: bool, asked: list[tuple[str, str]]) -> None:
+    bound = document({"preset": {"mode": "ref", "ref": {"apiId": "openai", "name": "Tea"}, "required": required}})
+    found: list[tuple[str, str]] = []
+
+    def preset_exists(api_id: str, name: str) -> bool:
+        found.append((api_id, name))
+        return True
+
+    parse_profile(bound, known_tools=SEED_TOOLS, preset_exists=preset_exists)
+
+    assert found == asked
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [("", "agent.profile_id_empty"), ("é" * 65, "agent.profile_id_too_long"), ("\ud800", "agent.profile_id_invalid")],
+)
+def test_an_id_by_itself_has_the_same_rule(given: str, code: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        checked_id(given)
+
+    assert refused.value.error_code == code
+    assert checked_id(" a_1- ") == "a_1-"

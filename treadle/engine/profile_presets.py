@@ -11,6 +11,10 @@ from ..storage.profile_issues import survey
 from .services import Services
 
 _PREFIX = "agent.profile_preset_retarget"
+_REQUIRED = {
+    "from": {"apiId": "_from_api_required", "name": "_from_name_required"},
+    "to": {"apiId": "_to_api_required", "name": "_to_name_required"},
+}
 _ONE_KIND = {"koboldhorde": "kobold"}
 
 
@@ -18,12 +22,12 @@ def preset_ref(request: Json, side: str) -> PresetRef:
     """The `{apiId, name}` under `from` or `to`; raises InvalidInput that names the field."""
     given = request.get(side) if is_object(request) else None
     ref = given if is_object(given) else {}
-    for key, word in (("apiId", "api"), ("name", "name")):
+    for key, ending in _REQUIRED[side].items():
         value = ref.get(key)
         if not isinstance(value, str) or not value.strip():
             raise InvalidInput(
                 f"{side}.{key} must be a text that is not blank",
-                code=f"{_PREFIX}_{side}_{word}_required",
+                code=f"{_PREFIX}{ending}",
                 details={"path": f"$.{side}.{key}"},
             )
     if ref["apiId"] not in PRESET_APIS:
