@@ -9,6 +9,8 @@ import pytest
 
 from treadle.graph.errors import InvalidInput, NotFound
 from treadle.graph.identity import ChatRef
+from treadle.graph.jsonc import read
+from treadle.host.profile_starter import starter
 from treadle.host.starting import ModelChoice, start_request, with_model
 
 URL = "http://127.0.0.1:8080/v1"
@@ -99,16 +101,24 @@ def test_what_was_not_said_is_not_in_the_request(tmp_path: Path) -> None:
 
 
 def test_a_profile_file_goes_along_as_its_document(tmp_path: Path) -> None:
-    (tmp_path / "p.json").write_text('{"id": "mine"}')
+    (tmp_path / "p.jsonc").write_text(starter("mine"))
 
-    asked = request(tmp_path / "c.jsonl", profile=str(tmp_path / "p.json"))
-    assert asked["profile"] == {"id": "mine"}
+    asked = request(tmp_path / "c.jsonl", profile=str(tmp_path / "p.jsonc"))
+    assert asked["profile"] == read(starter("mine")).value
     assert "profileId" not in asked
 
 
-def test_a_profile_that_is_neither_built_in_nor_a_file_is_not_found(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="the built-in profile is default-writer"):
-        request(tmp_path / "c.jsonl", profile="editor")
+def test_a_profile_file_is_refused_with_its_line_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text('{\n"id": "mine"}')
+
+    with pytest.raises(InvalidInput, match=r"p\.json, line 1: the profile's \$\.schemaVersion"):
+        request(tmp_path / "c.jsonl", profile=str(tmp_path / "p.json"))
+
+
+def test_a_name_is_an_id_and_anything_else_a_file(tmp_path: Path) -> None:
+    assert request(tmp_path / "c.jsonl", profile="editor")["profileId"] == "editor"
+    with pytest.raises(NotFound, match=r"no profile file editor\.json; an id is of a-z 0-9 _ -"):
+        request(tmp_path / "c.jsonl", profile="editor.json")
 
 
 def test_a_stored_connection_takes_the_place_of_server_and_model() -> None:
