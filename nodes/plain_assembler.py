@@ -42,7 +42,7 @@ class PlainAssembler:
             payload.setdefault("max_tokens", payload["openai_max_tokens"])
         if parts.json_schema is not None:
             payload["json_schema"] = parts.json_schema
-        return AssembledPrompt({**payload, "messages": list(_messages(parts))})
+        return AssembledPrompt({**payload, "messages": _messages(parts)})
 
 
 def _messages(parts: PromptParts) -> list[dict[str, Json]]:
