@@ -19,6 +19,13 @@ def preset_exists(api_id: str, name: str) -> bool:
     return (api_id, name) in PRESETS
 
 
+class KeptPresets:
+    """A `PresetStore` of empty presets."""
+
+    def get(self, api_id: str, name: str) -> Json | None:
+        return {} if preset_exists(api_id, name) else None
+
+
 def mine(changes: dict[str, object] | None = None, profile_id: str = "mine") -> dict[str, Json]:
     return document({"id": profile_id, "displayName": "Mine", **(changes or {})})
 

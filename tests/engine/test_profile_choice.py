@@ -18,7 +18,7 @@ from ..graph.profiles import document
 from ..scenarios import words
 from ..scenarios.hosts import never
 from ..scenarios.stage import RUN, Stage
-from .kept_profiles import by_ref, mine, preset_exists, put
+from .kept_profiles import KeptPresets, by_ref, mine, preset_exists, put
 
 REPLY = (words.WRITE, words.COMMIT_AND_FINISH)
 
@@ -94,7 +94,7 @@ async def test_a_profile_that_can_not_be_used_refuses_the_start_before_a_run_exi
     [("Tea", True, False), ("Milk", True, True), ("Milk", False, False), ("Tea", False, False)],
 )
 def test_a_preset_must_be_there_where_it_is_required(stage: Stage, name: str, required: bool, refused: bool) -> None:
-    services = Services(stage.root, preset_exists=preset_exists)
+    services = Services(stage.root, presets=KeptPresets())
     given = mine(by_ref("openai", name, required=required))
 
     try:
@@ -109,7 +109,7 @@ def test_a_preset_must_be_there_where_it_is_required(stage: Stage, name: str, re
 def test_a_required_preset_counts_only_where_the_mode_is_ref(stage: Stage) -> None:
     given = mine({"preset": {"mode": "none", "ref": {"apiId": "openai", "name": "Milk"}, "required": True}})
 
-    assert chosen_profile(Services(stage.root), None, given, preset_exists=preset_exists).id == "mine"
+    assert chosen_profile(Services(stage.root), None, given, presets=KeptPresets()).id == "mine"
 
 
 def test_a_missing_preset_is_told_before_what_comes_after_it_and_after_what_comes_before(stage: Stage) -> None:

@@ -14,12 +14,12 @@ from treadle.graph.jsontext import Json
 
 from ..gateway.records import record
 from ..graph.profiles import document
-from .kept_profiles import by_ref, mine, preset_exists, put
+from .kept_profiles import KeptPresets, by_ref, mine, put
 
 
 @pytest.fixture
 def services(tmp_path: Path) -> Services:
-    return Services(tmp_path, preset_exists=preset_exists)
+    return Services(tmp_path, presets=KeptPresets())
 
 
 @pytest.fixture

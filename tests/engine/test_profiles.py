@@ -15,12 +15,12 @@ from treadle.graph.jsontext import Json
 from treadle.graph.profile import default_writer
 from treadle.storage.profiles import FOLDER
 
-from .kept_profiles import by_ref, code_of, mine, preset_exists, put
+from .kept_profiles import KeptPresets, by_ref, code_of, mine, put
 
 
 @pytest.fixture
 def services(tmp_path: Path) -> Services:
-    return Services(tmp_path, preset_exists=preset_exists)
+    return Services(tmp_path, presets=KeptPresets())
 
 
 @pytest.fixture
