@@ -26,10 +26,35 @@ _UNPORTABLE = re.compile(r'[<>:"|?*\x00-\x1f\x7f]')
 
 def parse(text: str) -> WorkspacePath:
     """The path in its one spelling; raises ToolRefused `workspace.invalid_path` with the reason."""
-    reason = _fault(text)
+    reason = fault(text, "the workspace", "output/main.md")
     if reason:
         raise ToolRefused("workspace.invalid_path", f"The path {_shown(text)} {reason}.")
-    return WorkspacePath("/".join(_segments(text)))
+    return WorkspacePath(spelled(text))
+
+
+def spelled(text: str) -> str:
+    """The one spelling of a path that has no fault."""
+    return "/".join(_segments(text))
+
+
+def fault(text: str, home: str, example: str) -> str | None:
+    """Why the text is no path below `home` ("the workspace"), to be read on after the path; None where it is one."""
+    if not text.strip():
+        return "is empty"
+    if "\x00" in text:
+        return "contains a NUL character"
+    if text[0] in "/\\":
+        return f"is absolute; give a path relative to {home}, such as {example}"
+    if _DRIVE.match(text):
+        return f"has a drive prefix; give a path relative to {home}"
+    if len(text.encode("utf-8", "surrogatepass")) > LONGEST_BYTES:
+        return f"is longer than {LONGEST_BYTES} bytes"
+    parts = _segments(text)
+    if ".." in parts:
+        return f"leaves {home} with '..'"
+    if not parts:
+        return "names no file"
+    return next((found for part in parts if (found := _part_fault(part))), None)
 
 
 def root_of(path: WorkspacePath) -> str:
@@ -48,29 +73,6 @@ def is_writable(path: WorkspacePath, roots: tuple[str, ...]) -> bool:
 
 def _segments(text: str) -> list[str]:
     return [part for part in text.replace("\\", "/").split("/") if part not in ("", ".")]
-
-
-def _fault(text: str) -> str | None:
-    if not text.strip():
-        return "is empty"
-    if "\x00" in text:
-        return "contains a NUL character"
-    if text[0] in "/\\":
-        return "is absolute; give a path relative to the workspace, such as output/main.md"
-    if _DRIVE.match(text):
-        return "has a drive prefix; give a path relative to the workspace"
-    if len(text.encode("utf-8", "surrogatepass")) > LONGEST_BYTES:
-        return f"is longer than {LONGEST_BYTES} bytes"
-    parts = _segments(text)
-    if ".." in parts:
-        return "leaves the workspace with '..'"
-    if not parts:
-        return "names no file"
-    for part in parts:
-        fault = _part_fault(part)
-        if fault:
-            return fault
-    return None
 
 
 def _part_fault(part: str) -> str | None:

@@ -9,6 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..graph.errors import InvalidInput, NotFound
+
+
+class SkillRefused(InvalidInput):
+    """What was given is no skill, or no request about one."""
+
+    code = "skill.invalid_request"
+
+
+class SkillNotFound(NotFound):
+    """There is no such skill, or no such file in it."""
+
+    code = "skill.not_found"
+
 
 @dataclass(frozen=True, slots=True)
 class ShelvedSkill:
@@ -32,9 +46,9 @@ class SkillShelf(Protocol):
         ...
 
     def files(self, name: str) -> Sequence[SkillFile]:
-        """The files of a skill by path; raises NotFound `skill.not_found`."""
+        """The files of a skill by path; raises SkillNotFound (`skill.not_found`)."""
         ...
 
     def read(self, name: str, path: str) -> bytes:
-        """A file's bytes; raises NotFound `skill.not_found`, InvalidInput `skill.invalid_request` for a bad path."""
+        """A file's bytes; raises SkillNotFound, and SkillRefused (`skill.invalid_request`) for a bad path."""
         ...

@@ -1,0 +1,248 @@
+"""SKILL.md: its front matter by a real YAML parser, and the text below it.
+
+The YAML is composed and never constructed: a node knows its line, an alias is a second way to the same node, and no
+tag makes anything, so nothing in it can grow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from ..graph.paths import fault
+from .skill_shelf import SkillRefused
+
+MANIFEST = "SKILL.md"
+MOST_BYTES = 1024 * 1024
+MOST_FRONT_BYTES = 64 * 1024
+"""Of the front matter alone: a page of it is much, and a YAML parser is slow."""
+NAME_BYTES = 128
+
+_NAME = re.compile(r"[a-z0-9_-]+")
+_TOP_KEY = re.compile(r"([\w-]+)\s*:")
+_STRING = "tag:yaml.org,2002:str"
+_NULL = "tag:yaml.org,2002:null"
+_FIRST_LINE = 2
+"""Where the front matter begins: below the opening `---`."""
+
+Node = Any
+"""A node of the parser's, which its types leave open: `tag`, `value`, `start_mark`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    name: str
+    description: str
+    body: str
+    """Below the front matter, with `\\n` at the ends of lines."""
+    license: str | None = None
+    author: str | None = None
+    version: str | None = None
+    tags: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What was left out, and how to mend it."""
+
+
+def manifest_of(data: bytes) -> Manifest:
+    """Raises SkillRefused; the message names the field, the line and the remedy."""
+    front, body = _parted(_text(data))
+    fields = _fields(_composed(front))
+    warnings: list[str] = []
+    metadata = _metadata(fields.get("metadata"), warnings)
+    return Manifest(
+        name=checked_name(_required(fields, "name"), f"{MANIFEST} line {_line(fields['name'])}: name"),
+        description=_required(fields, "description"),
+        body=body,
+        license=_license(fields.get("license")),
+        author=_soft_text(metadata, "author", warnings),
+        version=_soft_text(metadata, "version", warnings),
+        tags=_tags(metadata.get("tags"), warnings),
+        warnings=tuple(warnings),
+    )
+
+
+def checked_name(name: str, where: str = "name") -> str:
+    """The name of a skill, trimmed; raises SkillRefused. A device's name is no folder's on some systems."""
+    trimmed = name.strip()
+    wrong = not _NAME.fullmatch(trimmed) or len(trimmed) > NAME_BYTES
+    if wrong or fault(trimmed, "the store", "my-skill"):
+        shown = trimmed if len(trimmed) <= NAME_BYTES else f"{trimmed[:NAME_BYTES]}…"
+        raise SkillRefused(
+            f"{where} {shown!r} must be 1 to {NAME_BYTES} of a-z 0-9 _ -, and no name that some systems keep for devices",
+            details={"path": "name"},
+        )
+    return trimmed
+
+
+def _text(data: bytes) -> str:
+    if len(data) > MOST_BYTES:
+        raise SkillRefused(f"{MANIFEST} has {len(data)} bytes; it may have {MOST_BYTES}: move text into other files")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SkillRefused(f"{MANIFEST} line {line} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The front matter without its fences, and the body."""
+    if not text.startswith("---\n"):
+        raise SkillRefused(
+            f"{MANIFEST} line 1 must be --- and nothing else; the front matter (name, description) begins there"
+        )
+    end = text.find("\n---", 3)
+    if end < 0:
+        raise SkillRefused(f"{MANIFEST} has no closing --- line; the front matter must end with one")
+    closing, _, body = text[end + 1 :].partition("\n")
+    if closing.rstrip() != "---":
+        line = text.count("\n", 0, end) + 2
+        raise SkillRefused(
+            f"{MANIFEST} line {line} begins with --- and goes on; the front matter must end with --- alone"
+        )
+    front = text[4 : end + 1]
+    if len(front.encode()) > MOST_FRONT_BYTES:
+        raise SkillRefused(f"the front matter of {MANIFEST} has more than {MOST_FRONT_BYTES} bytes; move text below it")
+    return front, body
+
+
+def _composed(front: str) -> Node:
+    try:
+        return YAML(typ="safe", pure=True).compose(front)
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        at: int = mark.line if mark is not None else front.count("\n", 0, getattr(error, "position", 0))
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or type(error).__name__
+        raise _wrong(
+            _field_at(front, at),
+            at,
+            f"is not valid YAML ({problem}); put a value that holds ': ', '#', quotes or brackets in quotes",
+        ) from error
+    except RecursionError as error:
+        raise SkillRefused(f"the front matter of {MANIFEST} is nested too deeply") from error
+
+
+def _fields(root: Node) -> dict[str, Node]:
+    """The top-level values by key; raises SkillRefused for a key that stands twice, at any depth."""
+    if root is None or not _is_mapping(root):
+        raise SkillRefused(f"{MANIFEST} line {_FIRST_LINE}: the front matter must hold name: … and description: …")
+    for mapping in _mappings(root):
+        seen: set[str] = set()
+        for key, _ in mapping.value:
+            name = _key(key)
+            if name in seen:
+                raise _wrong(name, key.start_mark.line, "stands twice; remove one")
+            seen.add(name)
+    return _by_key(root)
+
+
+def _mappings(root: Node) -> Iterator[Node]:
+    """Every mapping once, however many aliases lead to it."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or not isinstance(node.value, list):
+            continue
+        seen.add(id(node))
+        if _is_mapping(node):
+            yield node
+            waiting += [member for pair in node.value for member in pair]
+        else:
+            waiting += node.value
+
+
+def _required(fields: dict[str, Node], key: str) -> str:
+    node = fields.get(key)
+    if node is None or str(node.tag) == _NULL:
+        raise SkillRefused(
+            f"{MANIFEST} line {_FIRST_LINE if node is None else _line(node)}: {key} is missing; add {key}: …",
+            details={"path": key},
+        )
+    text = _string(node)
+    if text is None:
+        raise _wrong(key, node.start_mark.line, "must be text; put it in quotes")
+    if not text.strip():
+        raise _wrong(key, node.start_mark.line, "must not be blank")
+    return text.strip()
+
+
+def _license(node: Node) -> str | None:
+    if node is None or str(node.tag) == _NULL:
+        return None
+    text = _string(node)
+    if text is None:
+        raise _wrong("license", node.start_mark.line, "must be text; put it in quotes")
+    return text.strip() or None
+
+
+def _metadata(node: Node, warnings: list[str]) -> dict[str, Node]:
+    if node is None or str(node.tag) == _NULL:
+        return {}
+    if _is_mapping(node):
+        return _by_key(node)
+    warnings.append(f"{MANIFEST} line {_line(node)}: metadata is no mapping and is left out")
+    return {}
+
+
+def _soft_text(metadata: dict[str, Node], key: str, warnings: list[str]) -> str | None:
+    node = metadata.get(key)
+    if node is None:
+        return None
+    text = _string(node)
+    if text is None:
+        warnings.append(
+            f"{MANIFEST} line {_line(node)}: metadata.{key} is not text and is left out; put it in quotes to keep it"
+        )
+    return (text or "").strip() or None
+
+
+def _tags(node: Node, warnings: list[str]) -> tuple[str, ...]:
+    if node is None:
+        return ()
+    if not isinstance(node.value, list) or _is_mapping(node):
+        warnings.append(f"{MANIFEST} line {_line(node)}: metadata.tags is no list and is left out")
+        return ()
+    texts = [(_string(item) or "").strip() for item in node.value]
+    if not all(texts):
+        warnings.append(f"{MANIFEST} line {_line(node)}: metadata.tags holds what is no text, which is left out")
+    return tuple(sorted({text for text in texts if text}))
+
+
+def _by_key(mapping: Node) -> dict[str, Node]:
+    return {_key(key): value for key, value in mapping.value}
+
+
+def _key(node: Node) -> str:
+    """A key's text; one that is a list or mapping is known by its place alone."""
+    return node.value if isinstance(node.value, str) else f"?{_line(node)}:{node.start_mark.column}"
+
+
+def _string(node: Node) -> str | None:
+    return node.value if isinstance(node.value, str) and str(node.tag) == _STRING else None
+
+
+def _is_mapping(node: Node) -> bool:
+    return type(node).__name__ == "MappingNode"
+
+
+def _line(node: Node) -> int:
+    line: int = node.start_mark.line
+    return line + _FIRST_LINE
+
+
+def _field_at(front: str, line: int) -> str:
+    """The top-level key whose value holds this line."""
+    for text in reversed(front.split("\n")[: line + 1]):
+        match = _TOP_KEY.match(text)
+        if match:
+            return match[1]
+    return "the front matter"
+
+
+def _wrong(field: str, line: int, message: str) -> SkillRefused:
+    return SkillRefused(f"{MANIFEST} line {line + _FIRST_LINE}: {field} {message}", details={"path": field})
