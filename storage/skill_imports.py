@@ -173,7 +173,9 @@ def _check_hash(given: Fields, data: bytes) -> None:
 
 def _check_archive_name(name: str, path: str) -> None:
     if not name.lower().endswith(EXTENSIONS):
-        raise refused(path, f"must name an archive that ends in {' or '.join(EXTENSIONS)}")
+        raise refused(
+            path, f"must name an archive ({' or '.join(EXTENSIONS)}); a skill that is no archive is given as its folder"
+        )
 
 
 def _check_archive_size(size: int, path: str) -> None:

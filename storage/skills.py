@@ -105,6 +105,10 @@ class SkillStore:
         """How the package stands to what is installed under its name, by the files that are there now."""
         return _conflict(package, self.contents)
 
+    def entry_for(self, given: SkillImport) -> SkillEntry:
+        """What the index would hold of it if it were installed now."""
+        return entry_of(given.package, self._now(), () if given.ref is None else (given.ref,))
+
     def install(self, given: SkillImport, strategy: Strategy | None = None) -> Installed:
         """Raises SkillConflict where another version is there and no strategy says what to do."""
         package = given.package
@@ -283,6 +287,8 @@ def _conflict(package: Package, contents_of: Callable[[str], dict[str, bytes]]) 
         current = content_hash(contents_of(package.name))
     except SkillNotFound:
         return Conflict("new")
+    except SkillRefused:  # it was changed by hand into what is no skill's
+        return Conflict("different")
     return Conflict("same" if current == package.sha256 else "different", current)
 
 

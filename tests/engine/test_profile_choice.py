@@ -109,7 +109,7 @@ def test_a_preset_must_be_there_where_it_is_required(stage: Stage, name: str, re
 def test_a_required_preset_counts_only_where_the_mode_is_ref(stage: Stage) -> None:
     given = mine({"preset": {"mode": "none", "ref": {"apiId": "openai", "name": "Milk"}, "required": True}})
 
-    assert chosen_profile(Services(stage.root), None, given, presets=KeptPresets()).id == "mine"
+    assert chosen_profile(Services(stage.root), None, given, preset_exists=preset_exists).id == "mine"
 
 
 def test_a_missing_preset_is_told_before_what_comes_after_it_and_after_what_comes_before(stage: Stage) -> None:

@@ -30,6 +30,7 @@ from .driving import Active, Driving
 from .profiles import Profiles
 from .resuming import resume
 from .services import Services
+from .skills import Skills
 from .starting import begin_run, checked_record, existing
 from .subscribing import PAGE, Handler, OnError, Subscription
 
@@ -65,6 +66,8 @@ class Engine:
         self.profiles = Profiles(self.services)
         self.prompt_assembly = PromptAssembly(self.services)
         """Prompts made of frozen inputs and a preset."""
+        self.skills = Skills(self.services.skills, self.services.disk)
+        """The installed skills: import, export, read, change. What a run may do with them, its profile says."""
         self._driving = Driving(self.services)
         self._asking = Asking(host, self._driving.run)
         self._changing: dict[str, asyncio.Lock] = {}

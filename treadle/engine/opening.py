@@ -78,6 +78,7 @@ def _run(services: Services, folder: RunFolder, ask_for: AskFor) -> Run:
         equipment=_equipment(services, folder),
         ask=_nobody,
         chat=services.host.chat_reader(record.chat_ref) if isinstance(services.host, ReadableHost) else None,
+        skills=services.skills,
         wire_log=WireLog(services.wire_level()),
     )
     run.ask = ask_for(run)

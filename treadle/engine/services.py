@@ -25,6 +25,7 @@ from ..storage.presets import PresetFiles
 from ..storage.profiles import ProfileFiles
 from ..storage.runs import RunStore
 from ..storage.secrets import secrets_below
+from ..storage.skills import SkillStore
 from ..storage.wire_log import LEVELS, WireLevel
 
 
@@ -76,6 +77,7 @@ class Services:
     store: RunStore = field(init=False)
     connections: ConnectionFiles = field(init=False)
     profiles: ProfileFiles = field(init=False)
+    skills: SkillStore = field(init=False)
     gateway: ModelGateway = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,6 +91,7 @@ class Services:
         connections = ConnectionFiles(self.data_root, self.disk)
         object.__setattr__(self, "connections", connections)
         object.__setattr__(self, "profiles", ProfileFiles(self.data_root, self.disk, self.ids, checked_profile))
+        object.__setattr__(self, "skills", SkillStore(self.data_root, self.disk, self.clock))
         secrets = self.secrets or secrets_below(self.data_root)
         gateway = ModelGateway(transport, secrets, self.clock, sockets=sockets, connections=connections)
         object.__setattr__(self, "gateway", gateway)

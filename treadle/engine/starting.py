@@ -36,7 +36,7 @@ async def checked_record(services: Services, request: StartRequest) -> tuple[Run
     check_snapshot(request)
     profile = await in_thread(lambda: _profile_of(services, request))
     check_start(request, profile)
-    await in_thread(lambda: equip(profile, request.prompt_snapshot, services.gateway))
+    await in_thread(lambda: _check_equipped(services, profile, request))
     stable = await _stable_chat_id(services, request)
     head = ChatHead(0, None)
     if services.host is not None:
@@ -156,6 +156,22 @@ def _profile_of(services: Services, request: StartRequest) -> ResolvedProfile:
 def input_sha256(request: StartRequest) -> str:
     """SHA-256 of the request's RFC 8785 form; what that can't hold (big integers) is spelled as it came, keys sorted."""
     return canonical_sha256(request.to_json())
+
+
+def _check_equipped(services: Services, profile: ResolvedProfile, request: StartRequest) -> None:
+    """Raises what the run would miss: prompts, a connection, a skill that the profile names. Blocking."""
+    equip(profile, request.prompt_snapshot, services.gateway)
+    rules = profile.definition.skills
+    wanted = [name for name in rules.visible if name != "*" and name not in rules.deny and "*" not in rules.deny]
+    installed = {skill.name for skill in services.skills.skills()} if wanted else set[str]()
+    missing = [name for name in wanted if name not in installed]
+    if missing:
+        raise InvalidInput(
+            f"the profile's skills.visible names {', '.join(missing)}, not installed; install with "
+            "treadle skills install, or take the name out",
+            code="agent.skill_visible_missing",
+            details={"path": "$.skills.visible", "names": missing},
+        )
 
 
 async def _stable_chat_id(services: Services, request: StartRequest) -> str:

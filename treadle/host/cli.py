@@ -22,6 +22,7 @@ from . import (
     run_command,
     runs_commands,
     secret_commands,
+    skill_commands,
     wire_command,
 )
 
@@ -45,6 +46,7 @@ app.add_typer(runs_commands.app, name="runs")
 app.add_typer(connection_commands.app, name="connections")
 app.add_typer(profile_commands.app, name="profiles")
 app.add_typer(secret_commands.app, name="secrets")
+app.add_typer(skill_commands.app, name="skills")
 app.command("wire")(wire_command.wire)
 app.command("resume")(resume_commands.resume)
 app.command("cancel")(resume_commands.cancel)

@@ -122,6 +122,19 @@ def diagnosis_table(rows: Sequence[dict[str, Json]]) -> Table:
     return _table(("where", "code", "blocks", "what is wrong"), shown)
 
 
+def skill_table(entries: Sequence[dict[str, Json]]) -> Table:
+    rows = [
+        (Text(each["name"]), Text(str(each["fileCount"]), justify="right"), Text(" ".join(each["description"].split())))
+        for each in entries
+    ]
+    return _table(("skill", "files", "description"), rows)
+
+
+def file_table(files: Sequence[dict[str, Json]]) -> Table:
+    rows = [(Text(str(each["sizeBytes"]), justify="right"), Text(each["kind"]), Text(each["path"])) for each in files]
+    return _table(("bytes", "kind", "path"), rows)
+
+
 def pair_table(document: dict[str, Json]) -> Table:
     """A field a row; what is null is left out."""
     pairs = [(key, value) for key, value in document.items() if value is not None]
