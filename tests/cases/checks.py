@@ -8,7 +8,7 @@ from functools import partial
 
 from treadle.graph.jsontext import Json
 
-from .expects import measured, runs, tools, wire
+from .expects import measured, runs, skills, tools, wire
 from .faults import CaseFault, a_list, an_object
 from .observed import Observed
 
@@ -36,7 +36,7 @@ CHECKS: dict[str, Check] = {
     "journal_must_not_contain": runs.journal_must_not_contain,
     "every_line_parses": runs.every_line_parses,
     "torn_tail_reported": runs.torn_tail_reported,
-    "files": runs.files,
+    "files": skills.files,
     "files_hex": runs.files_hex,
     "error_mentions": runs.error_mentions,
     "error_mentions_any": runs.error_mentions_any,
@@ -88,6 +88,15 @@ CHECKS: dict[str, Check] = {
     "distinct": measured.distinct,
     "stable_across_calls": partial(measured.fact, "stable_across_calls"),
     "regex": measured.regex,
+    "installed": skills.installed,
+    "error": skills.error,
+    "name": partial(measured.fact, "name"),
+    "description": partial(measured.fact, "description"),
+    "body": partial(measured.fact, "body"),
+    "warnings_min": skills.warnings_min,
+    "other_skills_unchanged": partial(measured.fact, "other_skills_unchanged"),
+    "staging_empty": partial(measured.fact, "staging_empty"),
+    "export_bytes_equal_import": partial(measured.fact, "export_bytes_equal_import"),
 }
 
 _NUMBERED = re.compile(r"request_([1-9][0-9]*)")

@@ -24,6 +24,9 @@ from .kinds import (
     run_growth,
     run_script,
     schema_render,
+    skill_archive,
+    skill_md,
+    skill_store,
     start_run,
     state_roundtrip,
     tool_calls,
@@ -37,13 +40,11 @@ KINDS: Mapping[str, ModuleType] = {
     room.__name__.rpartition(".")[2]: room
     for room in (
         chat_file, commit, encode_only, events, journal_bytes, journal_fault, journal_write, model_turns, paths,
-        render_all_builtin_tools, run_growth, run_script, schema_render, start_run, state_roundtrip, tool_calls,
+        render_all_builtin_tools, run_growth, run_script, schema_render, skill_archive, skill_md,
+        skill_store, start_run, state_roundtrip, tool_calls,
         workspace_id, world_info,
     )
 }  # fmt: skip
-
-UNBUILT = ("skill_archive", "skill_md", "skill_store")
-"""Kinds of the format that have no room yet: what they are about does not exist."""
 
 
 def observe(given: dict[str, Json]) -> Observed:
