@@ -10,7 +10,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from .skill_package import check_size, check_total, is_junk, skill_path
 from .skill_shelf import SkillRefused
@@ -53,7 +53,7 @@ def packed(files: Mapping[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def _entries(data: bytes) -> Iterator[zipfile.ZipInfo]:
+def _entries(data: bytes) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(_Guarded(data)) as archive:
             entries = archive.infolist()
@@ -61,11 +61,8 @@ def _entries(data: bytes) -> Iterator[zipfile.ZipInfo]:
         raise SkillRefused(f"the archive can't be read as a zip ({error}); make it anew") from error
     if len(entries) > MOST_ENTRIES:
         raise SkillRefused(f"the archive has {len(entries)} entries; it may have {MOST_ENTRIES}")
-    total = 0
-    for entry in entries:
-        total += entry.file_size
-        check_total(total)
-        yield entry
+    check_total(sum(entry.file_size for entry in entries))  # before any of it is inflated
+    return entries
 
 
 class _Guarded(io.BytesIO):

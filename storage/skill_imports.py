@@ -98,9 +98,12 @@ def _archive_file(fields: Fields, disk: Disk) -> tuple[_Files, tuple[str, ...]]:
     _check_archive_name(path.name, "input.path")
     try:
         _check_archive_size(path.stat().st_size, "input.path")
-        return _rooted(unpacked(disk.read_plain(path)))
+        data = disk.read_plain(path)
     except OSError as error:
         raise refused("input.path", f"{path} can't be read ({error.strerror or error}); name an archive") from error
+    except ValueError as error:  # of a NUL, or half of a character
+        raise refused("input.path", f"{str(path)!r} can be no file's; name an archive") from error
+    return _rooted(unpacked(data))
 
 
 def _archive_base64(fields: Fields, disk: Disk) -> tuple[_Files, tuple[str, ...]]:

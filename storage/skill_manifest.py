@@ -48,6 +48,32 @@ class Manifest:
     """What was left out, and how to mend it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Field:
+    node: Node
+    line: int
+    """Where its key stands, from 0 at the first line of the front matter."""
+
+    @property
+    def is_null(self) -> bool:
+        return str(self.node.tag) == _NULL
+
+    @property
+    def text(self) -> str | None:
+        """None for what YAML takes for something else: a number, a date, a list."""
+        return self.node.value if isinstance(self.node.value, str) and str(self.node.tag) == _STRING else None
+
+    @property
+    def place(self) -> str:
+        return f"{MANIFEST} line {self.line + _FIRST_LINE}"
+
+    def needed_text(self, key: str) -> str:
+        """The text, trimmed; raises SkillRefused."""
+        if self.text is None:
+            raise _wrong(key, self.line, "must be text; put it in quotes")
+        return self.text.strip()
+
+
 def manifest_of(data: bytes) -> Manifest:
     """Raises SkillRefused; the message names the field, the line and the remedy."""
     front, body = _parted(_text(data))
@@ -55,7 +81,7 @@ def manifest_of(data: bytes) -> Manifest:
     warnings: list[str] = []
     metadata = _metadata(fields.get("metadata"), warnings)
     return Manifest(
-        name=checked_name(_required(fields, "name"), f"{MANIFEST} line {_line(fields['name'])}: name"),
+        name=checked_name(_required(fields, "name"), f"{fields['name'].place}: name"),
         description=_required(fields, "description"),
         body=body,
         license=_license(fields.get("license")),
@@ -127,7 +153,7 @@ def _composed(front: str) -> Node:
         raise SkillRefused(f"the front matter of {MANIFEST} is nested too deeply") from error
 
 
-def _fields(root: Node) -> dict[str, Node]:
+def _fields(root: Node) -> dict[str, _Field]:
     """The top-level values by key; raises SkillRefused for a key that stands twice, at any depth."""
     if root is None or not _is_mapping(root):
         raise SkillRefused(f"{MANIFEST} line {_FIRST_LINE}: the front matter must hold name: … and description: …")
@@ -156,83 +182,61 @@ def _mappings(root: Node) -> Iterator[Node]:
             waiting += node.value
 
 
-def _required(fields: dict[str, Node], key: str) -> str:
-    node = fields.get(key)
-    if node is None or str(node.tag) == _NULL:
-        raise SkillRefused(
-            f"{MANIFEST} line {_FIRST_LINE if node is None else _line(node)}: {key} is missing; add {key}: …",
-            details={"path": key},
-        )
-    text = _string(node)
-    if text is None:
-        raise _wrong(key, node.start_mark.line, "must be text; put it in quotes")
-    if not text.strip():
-        raise _wrong(key, node.start_mark.line, "must not be blank")
-    return text.strip()
+def _required(fields: dict[str, _Field], key: str) -> str:
+    field = fields.get(key)
+    if field is None or field.is_null:
+        raise _wrong(key, 0 if field is None else field.line, f"is missing; add {key}: …")
+    text = field.needed_text(key)
+    if not text:
+        raise _wrong(key, field.line, "must not be blank")
+    return text
 
 
-def _license(node: Node) -> str | None:
-    if node is None or str(node.tag) == _NULL:
-        return None
-    text = _string(node)
-    if text is None:
-        raise _wrong("license", node.start_mark.line, "must be text; put it in quotes")
-    return text.strip() or None
+def _license(field: _Field | None) -> str | None:
+    return None if field is None or field.is_null else field.needed_text("license") or None
 
 
-def _metadata(node: Node, warnings: list[str]) -> dict[str, Node]:
-    if node is None or str(node.tag) == _NULL:
+def _metadata(field: _Field | None, warnings: list[str]) -> dict[str, _Field]:
+    if field is None or field.is_null:
         return {}
-    if _is_mapping(node):
-        return _by_key(node)
-    warnings.append(f"{MANIFEST} line {_line(node)}: metadata is no mapping and is left out")
+    if _is_mapping(field.node):
+        return _by_key(field.node)
+    warnings.append(f"{field.place}: metadata is no mapping and is left out")
     return {}
 
 
-def _soft_text(metadata: dict[str, Node], key: str, warnings: list[str]) -> str | None:
-    node = metadata.get(key)
-    if node is None:
+def _soft_text(metadata: dict[str, _Field], key: str, warnings: list[str]) -> str | None:
+    field = metadata.get(key)
+    if field is None or field.is_null:
         return None
-    text = _string(node)
-    if text is None:
-        warnings.append(
-            f"{MANIFEST} line {_line(node)}: metadata.{key} is not text and is left out; put it in quotes to keep it"
-        )
-    return (text or "").strip() or None
+    if field.text is None:
+        warnings.append(f"{field.place}: metadata.{key} is not text and is left out; put it in quotes to keep it")
+    return (field.text or "").strip() or None
 
 
-def _tags(node: Node, warnings: list[str]) -> tuple[str, ...]:
-    if node is None:
+def _tags(field: _Field | None, warnings: list[str]) -> tuple[str, ...]:
+    if field is None or field.is_null:
         return ()
-    if not isinstance(node.value, list) or _is_mapping(node):
-        warnings.append(f"{MANIFEST} line {_line(node)}: metadata.tags is no list and is left out")
+    if not isinstance(field.node.value, list) or _is_mapping(field.node):
+        warnings.append(f"{field.place}: metadata.tags is no list and is left out")
         return ()
-    texts = [(_string(item) or "").strip() for item in node.value]
+    texts = [(_Field(item, 0).text or "").strip() for item in field.node.value]
     if not all(texts):
-        warnings.append(f"{MANIFEST} line {_line(node)}: metadata.tags holds what is no text, which is left out")
+        warnings.append(f"{field.place}: metadata.tags holds what is no text, which is left out")
     return tuple(sorted({text for text in texts if text}))
 
 
-def _by_key(mapping: Node) -> dict[str, Node]:
-    return {_key(key): value for key, value in mapping.value}
+def _by_key(mapping: Node) -> dict[str, _Field]:
+    return {_key(key): _Field(value, key.start_mark.line) for key, value in mapping.value}
 
 
 def _key(node: Node) -> str:
     """A key's text; one that is a list or mapping is known by its place alone."""
-    return node.value if isinstance(node.value, str) else f"?{_line(node)}:{node.start_mark.column}"
-
-
-def _string(node: Node) -> str | None:
-    return node.value if isinstance(node.value, str) and str(node.tag) == _STRING else None
+    return node.value if isinstance(node.value, str) else f"{node.start_mark.line}:{node.start_mark.column}"
 
 
 def _is_mapping(node: Node) -> bool:
     return type(node).__name__ == "MappingNode"
-
-
-def _line(node: Node) -> int:
-    line: int = node.start_mark.line
-    return line + _FIRST_LINE
 
 
 def _field_at(front: str, line: int) -> str:
