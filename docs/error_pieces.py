@@ -28,6 +28,7 @@ _FAMILIES = (
     "model",
     "prompt_assembly",
     "secret",
+    "skill",
     "tool",
     "workspace",
     "worldinfo",

@@ -40,6 +40,7 @@ PIECES: dict[str, Callable[[], list[str]]] = {
     "profile fields": pieces.profile_fields,
     "profile codes": pieces.profile_codes,
     "profile starter": pieces.profile_starter,
+    "skill limits": pieces.skill_limits,
 }
 
 _MADE = re.compile(r"(<!-- made by docs/make\.py: ([a-z ]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

@@ -18,6 +18,7 @@ from treadle.graph.status import FOLLOWERS, RunStatus
 from treadle.graph.table import RETRY_TRANSITIONS, TRANSITIONS, Outcome, inside
 from treadle.host.profile_starter import starter
 from treadle.nodes import registry
+from treadle.storage import skill_archive, skill_manifest, skill_package, skill_ranges
 from treadle.testkit.simulators.registry import SIMULATORS
 
 NOTES: dict[str, Json] = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
@@ -103,6 +104,23 @@ def profile_starter() -> list[str]:
     return _fenced("jsonc", starter("night-writer"))
 
 
+def skill_limits() -> list[str]:
+    rows = (
+        ("name", f"1 to {skill_manifest.NAME_BYTES} of `a-z 0-9 _ -`"),
+        (_code(skill_manifest.MANIFEST), _size(skill_manifest.MOST_BYTES)),
+        ("its front matter", _size(skill_manifest.MOST_FRONT_BYTES)),
+        ("files", f"1 to {skill_package.MOST_FILES}"),
+        ("a file", _size(skill_package.MOST_FILE_BYTES)),
+        ("all files together", _size(skill_package.MOST_BYTES)),
+        ("steps that no path may have", ", ".join(map(_code, skill_package.FORBIDDEN))),
+        ("archives", " or ".join(map(_code, skill_archive.EXTENSIONS))),
+        ("entries of an archive", str(skill_archive.MOST_ENTRIES)),
+        ("an archived file", f"at most {skill_archive.MOST_RATIO} times as long as it is compressed"),
+        ("characters read at once from outside a run", str(skill_ranges.MOST_CHARS)),
+    )
+    return _table(("what", "limit"), rows)
+
+
 def check_payloads(seen: Mapping[str, Sequence[Json]]) -> None:
     """Every payload that real runs wrote has the keys of its note, and every event that is not reserved was written."""
     for event, note in NOTES["events"].items():
@@ -171,6 +189,11 @@ def _fenced(language: str, text: str) -> list[str]:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = [head, ["---"] * len(head), *rows]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+def _size(count: int) -> str:
+    whole, unit = (count // 1024**2, "MiB") if count >= 1024**2 else (count // 1024, "KiB")
+    return f"{whole} {unit}"
 
 
 def _code(text: str) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,13 @@ from typing import NamedTuple
 
 import pytest
 
+from treadle.host.cli import exit_code
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 WITH_EXAMPLES = ("context", "embedding", "errors", "machine", "profiles")
+WITH_COMMANDS = ("skills",)
 
 
 class Example(NamedTuple):
@@ -53,6 +57,24 @@ def test_the_examples_of_a_page_run_and_print_what_it_says(page: str, tmp_path: 
             assert said.getvalue() == example.prints, f"{page}.md, line {example.line}"
 
 
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_the_examples_and_commands_of_a_page_print_what_it_says(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TREADLE_DATA", raising=False)
+    names: dict[str, object] = {}
+    with contextlib.chdir(tmp_path):
+        for example in _examples_and_commands(DOCS / f"{page}.md"):
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                if example.code.startswith("treadle "):
+                    exit_code(shlex.split(example.code)[1:])
+                else:
+                    exec(compile(example.code, f"{page}.md, example at line {example.line}", "exec"), names)  # noqa: S102 - our own pages
+
+            assert said.getvalue() == example.prints, f"{page}.md, line {example.line}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_every_link_of_a_page_leads_to_a_file_or_a_heading(page: Path) -> None:
     links = re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8"))
@@ -78,6 +100,16 @@ def _examples(page: Path) -> list[Example]:
     text = page.read_text("utf-8")
     found = re.finditer(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", text, re.DOTALL | re.MULTILINE)
     return [Example(text.count("\n", 0, match.start()) + 1, match[1], match[2] or "") for match in found]
+
+
+def _examples_and_commands(page: Path) -> list[Example]:
+    """The examples, and each `$ treadle …` of the console blocks with the lines below it, in the order of the page."""
+    text = page.read_text("utf-8")
+    found = _examples(page)
+    for block in re.finditer(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        for match in re.finditer(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", block[1], re.MULTILINE):
+            found.append(Example(text.count("\n", 0, block.start(1) + match.start()) + 1, match[1], match[2]))
+    return sorted(found)
 
 
 def _leads(page: Path, link: str) -> bool:
