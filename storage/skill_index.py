@@ -102,7 +102,7 @@ def entries_in(data: bytes, where: str) -> dict[str, SkillEntry]:
 def _entries(data: bytes) -> dict[str, SkillEntry]:
     document = loads(data)
     version = document.get("version") if is_object(document) else None
-    if version != VERSION or isinstance(version, bool):
+    if type(version) is not int or version != VERSION:
         raise SkillRefused(f"version is {version!r}, and {VERSION} alone is supported")
     found: dict[str, SkillEntry] = {}
     for fields in Fields(document, "", ("version", "skills")).objects("skills", _FIELDS):

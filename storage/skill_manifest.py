@@ -14,6 +14,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from ..graph.jsontext import is_list
 from ..graph.paths import fault
 from .skill_shelf import SkillRefused
 
@@ -138,8 +139,9 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _composed(front: str) -> Node:
+    parser: Any = YAML(typ="safe", pure=True)  # which leaves the type of what it composes open
     try:
-        return YAML(typ="safe", pure=True).compose(front)
+        return parser.compose(front)
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         at: int = mark.line if mark is not None else front.count("\n", 0, getattr(error, "position", 0))
@@ -172,7 +174,7 @@ def _mappings(root: Node) -> Iterator[Node]:
     waiting, seen = [root], set[int]()
     while waiting:
         node = waiting.pop()
-        if id(node) in seen or not isinstance(node.value, list):
+        if id(node) in seen or not is_list(node.value):
             continue
         seen.add(id(node))
         if _is_mapping(node):
@@ -217,7 +219,7 @@ def _soft_text(metadata: dict[str, _Field], key: str, warnings: list[str]) -> st
 def _tags(field: _Field | None, warnings: list[str]) -> tuple[str, ...]:
     if field is None or field.is_null:
         return ()
-    if not isinstance(field.node.value, list) or _is_mapping(field.node):
+    if not is_list(field.node.value) or _is_mapping(field.node):
         warnings.append(f"{field.place}: metadata.tags is no list and is left out")
         return ()
     texts = [(_Field(item, 0).text or "").strip() for item in field.node.value]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from treadle.graph.errors import TreadleError
-from treadle.graph.jsontext import Json
+from treadle.graph.jsontext import Json, is_object
 from treadle.graph.text import sha256_bytes
 from treadle.storage.disk import RealDisk
 from treadle.storage.skill_ranges import MOST_CHARS
@@ -144,7 +144,7 @@ BAD_NAMES: list[tuple[Json, str, str]] = [
 
 
 def _object(given: Json) -> dict[str, Json]:
-    assert isinstance(given, dict)
+    assert is_object(given)
     return given
 
 
@@ -165,7 +165,7 @@ def _spans() -> list[tuple[Call, Json, str]]:
     for key, least, most in (
         ("startLine", 1, None), ("lineCount", 1, None), ("startChar", 0, None), ("maxChars", 1, MOST_CHARS)
     ):  # fmt: skip
-        wrong = [least - 1, "1", 1.5, True, [], *([most + 1] if most else [])]
+        wrong: list[Json] = [least - 1, "1", 1.5, True, [], *([most + 1] if most else [])]
         rows += [(SkillRequests.read_file, {key: value}, f"{key} must be an integer, {least}") for value in wrong]
     return rows
 

@@ -404,6 +404,25 @@ def test_many_at_once_are_all_installed_and_nobody_reads_a_half(tmp_path: Path) 
     assert len(index_of(reader)["skills"]) == 7
 
 
+def test_who_reads_in_the_middle_of_a_change_waits_for_its_end(tmp_path: Path) -> None:
+    store_below(tmp_path).install(an_import(a=b"old"))
+    reader, found = store_below(tmp_path), list[bytes]()
+
+    class PausingDisk(RealDisk):
+        """Once the old folder is aside, a reader comes; it can only be done when the change is."""
+
+        def move(self, source: Path, target: Path) -> None:
+            super().move(source, target)
+            if target.name == "old":
+                thread.start()
+
+    thread = threading.Thread(target=lambda: found.append(reader.read("demo", "a.md")))
+    store_below(tmp_path, PausingDisk()).install(an_import(a=b"new"), "replace")
+    thread.join()
+
+    assert found == [b"new"]
+
+
 def test_the_place_of_the_store_is_the_documented_one(store: SkillStore, tmp_path: Path) -> None:
     store.install(an_import())
 

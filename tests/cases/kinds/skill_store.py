@@ -17,7 +17,7 @@ KEYS = frozenset({"index", "installed", "then"})
 
 def run(given: dict[str, Json]) -> Observed:
     seen = Observed()
-    named = [*(given.get("index") or []), *given.get("installed", [])]
+    named: list[str] = [*(given.get("index") or []), *given.get("installed", [])]
     with skill_stage() as stage:
         _lay_out(stage, given)
         for place, step in enumerate(a_list(given.get("then", ["list"]), "then")):
