@@ -415,6 +415,7 @@ def test_who_reads_in_the_middle_of_a_change_waits_for_its_end(tmp_path: Path) -
             super().move(source, target)
             if target.name == "old":
                 thread.start()
+                thread.join(0.3)  # long enough to look once, and to find nothing
 
     thread = threading.Thread(target=lambda: found.append(reader.read("demo", "a.md")))
     store_below(tmp_path, PausingDisk()).install(an_import(a=b"new"), "replace")
