@@ -83,13 +83,18 @@ def check_can_hold(workspace: Workspace, path: WorkspacePath) -> bool:
 
 def read(workspace: Workspace, path: WorkspacePath) -> FileText:
     """The file; raises `workspace.file_not_found`, `.path_is_directory`, `.invalid_path`, `.file_not_text`."""
-    with _told(path):
-        data = workspace.read_bytes(path)
+    data = read_bytes(workspace, path)
     try:
         return FileText(data, data.decode(), sha256_bytes(data))
     except UnicodeDecodeError as error:
         message = f"{path} is not text in UTF-8 (its byte {error.start} can't be read); it can only be replaced whole."
         raise ToolRefused("workspace.file_not_text", message) from error
+
+
+def read_bytes(workspace: Workspace, path: WorkspacePath) -> bytes:
+    """The file as it is, text or not; raises `workspace.file_not_found`, `.path_is_directory`, `.invalid_path`."""
+    with _told(path):
+        return workspace.read_bytes(path)
 
 
 def read_text(workspace: Workspace, path: WorkspacePath) -> str:

@@ -1,14 +1,17 @@
-"""Ranked text search: lines scored by the words of a query, best windows first."""
+"""Ranked text search: lines scored by the words of a query, best windows first.
+
+A text is looked through as it is, and no index of it is kept: the files of a run change from round to round, those of
+a skill are small and asked for a few times at most, and a thousand of them are read and searched in less time than a
+model needs for its first word.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import nsmallest
 from itertools import islice
 
 from ..graph.text import is_alphanumeric
-from .lines import split
 
 MOST_TOKENS = 64
 MOST_WEIGHT = 8
@@ -25,62 +28,71 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A window in a file."""
+class Sought:
+    """What is left of a query of which a text holds something."""
 
-    path: str
-    window: Window
+    lowered: str
+    """The text in lower case, which keeps its line breaks where they are."""
+    weights: dict[str, int]
+    """Of the words that it holds."""
+    whole: int
+    """The weight of all words of the query."""
+
+    @property
+    def bound(self) -> float:
+        """No line of the text scores more."""
+        return sum(self.weights.values()) / self.whole
 
 
 def tokens(query: str) -> tuple[str, ...]:
     """The query's words in lower case, each once, the first 64."""
-    return tuple(islice(words(query), MOST_TOKENS))
-
-
-def words(query: str) -> tuple[str, ...]:
-    """The query's words in lower case, each once, in their order."""
     spaced = "".join(char if char == "_" or is_alphanumeric(char) else " " for char in query.strip().lower())
-    return tuple(dict.fromkeys(spaced.split()))
+    return tuple(islice(dict.fromkeys(spaced.split()), MOST_TOKENS))
 
 
-def weight(word: str) -> int:
-    """What a word adds to the score of what holds it: its length, at most 8."""
-    return min(MOST_WEIGHT, len(word))
+def sought(text: str, words: tuple[str, ...]) -> Sought | None:
+    """None where the text holds none of the words, which is all that most texts are asked."""
+    lowered = text.lower()
+    held = {word: _weight(word) for word in words if word in lowered}
+    return Sought(lowered, held, sum(map(_weight, words))) if held else None
 
 
-def windows(text: str, sought: tuple[str, ...], *, context: int, limit: int) -> list[Window]:
+def windows(of: Sought, *, context: int, limit: int) -> list[Window]:
     """The best windows of a text, at most `limit`, no two sharing a line; score descending, then line ascending."""
-    weights = {word: weight(word) for word in sought}
-    whole = sum(weights.values())
-    last_line = len(split(text))
-    by_line = _weight_by_line(text.lower(), weights)
+    by_line = _weight_by_line(of)
+    last_line = of.lowered.count("\n") + 1
     chosen: list[Window] = []
-    taken: set[int] = set()
+    blocked: set[int] = set()
     for line in sorted(sorted(by_line), key=by_line.__getitem__, reverse=True):  # stable: lines stay ascending
-        window = Window(by_line[line] / whole, max(1, line - context), min(last_line, line + context))
-        shown = range(window.first, window.last + 1)
-        if taken.isdisjoint(shown):
-            chosen.append(window)
-            taken.update(shown)
-            if len(chosen) == limit:
-                break
+        if line in blocked:
+            continue
+        chosen.append(Window(by_line[line] / of.whole, max(1, line - context), min(last_line, line + context)))
+        if len(chosen) == limit:
+            break
+        blocked.update(range(line - 2 * context, line + 2 * context + 1))  # windows around these would share a line
     return chosen
 
 
-def best(found: Iterable[Found], limit: int) -> list[Found]:
-    """The first `limit`: score descending, then path, then line ascending."""
-    return nsmallest(limit, found, key=lambda one: (-one.window.score, one.path, one.window.first))
+def _weight(word: str) -> int:
+    return min(MOST_WEIGHT, len(word))
 
 
-def _weight_by_line(lowered: str, weights: dict[str, int]) -> dict[int, int]:
+def _weight_by_line(of: Sought) -> dict[int, int]:
     """The weight that each matching line holds; a word counts once a line."""
     by_line: dict[int, int] = {}
-    lines: list[str] = []
-    for word, adds in weights.items():
-        if word not in lowered:
-            continue
-        lines = lines or split(lowered)
-        for number, line in enumerate(lines, 1):
-            if word in line:
-                by_line[number] = by_line.get(number, 0) + adds
+    for word, weight in of.weights.items():
+        for line in _lines_with(word, of.lowered):
+            by_line[line] = by_line.get(line, 0) + weight
     return by_line
+
+
+def _lines_with(word: str, lowered: str) -> Iterator[int]:
+    """From hit to line end to hit: what lies between is never cut into lines."""
+    line, counted, at = 1, 0, lowered.find(word)
+    while at >= 0:
+        line += lowered.count("\n", counted, at)
+        yield line
+        counted = lowered.find("\n", at)
+        if counted < 0:
+            return
+        at = lowered.find(word, counted)

@@ -223,7 +223,7 @@ def in_output_order(entries: list[Entry]) -> list[Entry]:
 def _entry(path: WorkspacePath, status: os.stat_result | None) -> Entry | None:
     if status is None:
         return None
-    if any(0xD800 <= ord(char) <= 0xDFFF for char in path):
+    if not path.isascii() and any(0xD800 <= ord(char) <= 0xDFFF for char in path):
         raise InvalidData(f"the workspace holds a file whose name is not UTF-8: {path!r}")
     kind = _kind_of(path, status)
     return Entry(path, "file", status.st_size) if kind == "file" else Entry(path, "directory")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
 
 from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.paths import WorkspacePath
-from ...graph.text import count_chars, count_words
 from ..arguments import given, integer, schema, string
-from ..files import FileText, check_visible, counted, entries, read
-from ..lines import numbered, split
-from ..ranking import Found, best, tokens, windows
+from ..file_search import Hit, search
+from ..files import check_visible, counted, entries, read_bytes
 from ..tool import Answer, Bench
 
 LIMIT = 20
@@ -53,30 +50,20 @@ class Arguments:
     context_lines: int = CONTEXT_LINES
 
 
-@dataclass(slots=True)
-class _Search:
-    """What one pass over the files found."""
-
-    found: list[Found] = field(default_factory=list[Found])
-    files: dict[str, FileText] = field(default_factory=dict[str, FileText])
-    """Those with a hit."""
-    searched: int = 0
-    skipped: int = 0
-    overflowed: bool = False
-
-
 def run(arguments: Json, bench: Bench) -> Answer:
     asked = _asked(arguments, bench)
-    search = _search(asked, bench)
-    hits = [_hit(one, search.files[one.path]) for one in best(search.found, asked.limit)]
-    truncated = search.overflowed or len(search.found) > asked.limit
+    paths = [entry.path for entry in entries(asked.path, DEPTH, bench) if entry.kind == "file"]
+    files = ((path, _data(path, bench)) for path in paths[:MOST_FILES])
+    found = search(files, asked.query, context=asked.context_lines, limit=asked.limit)
+    truncated = found.more or len(paths) > MOST_FILES
+    refs = tuple(f"workspace:{hit.place}" for hit in found.hits)
     return Answer(
-        content=_content(asked.query, hits, truncated),
+        content=_content(asked.query, found.hits, refs, truncated),
         structured={
-            "query": asked.query, "hits": hits, "searchedFiles": search.searched, "skippedFiles": search.skipped,
-            "truncated": truncated,
+            "query": asked.query, "hits": [{**hit.to_json(), "ref": ref} for hit, ref in zip(found.hits, refs, strict=True)],
+            "searchedFiles": found.searched, "skippedFiles": found.skipped, "truncated": truncated,
         },
-        resource_refs=tuple(hit["ref"] for hit in hits),
+        resource_refs=refs,
     )  # fmt: skip
 
 
@@ -99,43 +86,21 @@ def _asked(arguments: Json, bench: Bench) -> Arguments:
     return asked
 
 
-def _search(asked: Arguments, bench: Bench) -> _Search:
-    search = _Search()
-    words = tokens(asked.query)
-    files = [entry.path for entry in entries(asked.path, DEPTH, bench) if entry.kind == "file"]
-    search.overflowed = len(files) > MOST_FILES
-    for path in islice(files, MOST_FILES):
-        try:
-            file = read(bench.workspace, path)
-        except ToolRefused:  # not text, or gone since the scan
-            search.skipped += 1
-            continue
-        search.searched += 1
-        # One more than can be shown, so that a cut is seen.
-        chosen = windows(file.text, words, context=asked.context_lines, limit=asked.limit + 1)
-        if chosen:
-            search.files[path] = file
-            search.found += [Found(path, window) for window in chosen]
-    return search
+def _data(path: WorkspacePath, bench: Bench) -> bytes | None:
+    """None where the file has gone since the scan, or another thing has its name."""
+    try:
+        return read_bytes(bench.workspace, path)
+    except ToolRefused:
+        return None
 
 
-def _hit(one: Found, file: FileText) -> dict[str, Json]:
-    window = one.window
-    snippet = numbered(split(file.text)[window.first - 1 : window.last], window.first)
-    return {
-        "path": one.path, "score": window.score, "startLine": window.first, "endLine": window.last, "snippet": snippet,
-        "chars": count_chars(snippet), "words": count_words(snippet), "sha256": file.sha256,
-        "ref": f"workspace:{one.path}#L{window.first}-L{window.last}",
-    }  # fmt: skip
-
-
-def _content(query: str, hits: list[dict[str, Json]], truncated: bool) -> str:
+def _content(query: str, hits: list[Hit], refs: tuple[str, ...], truncated: bool) -> str:
     if not hits:
         return f'Nothing was found for "{query}".'
     advice = "Read a file with workspace_read_file before you rely on it or change it."
     blocks = [
         f'{counted(len(hits), "hit")} for "{query}". {advice}',
-        *(f"{hit['path']} score {hit['score']:.3f} ref {hit['ref']}\n{hit['snippet']}" for hit in hits),
+        *(hit.block(ref) for hit, ref in zip(hits, refs, strict=True)),
     ]
     if truncated:
         blocks.append("(there is more than is shown; narrow the query or the path)")
