@@ -15,6 +15,9 @@ from .tools import (
     read_file,
     read_messages,
     search_files,
+    skill_list,
+    skill_read,
+    skill_search,
     write_file,
 )
 
@@ -27,6 +30,9 @@ TOOLS: dict[str, Tool] = {
         chat_search,
         read_messages,
         read_activated,
+        skill_list,
+        skill_search,
+        skill_read,
         list_files,
         search_files,
         read_file,

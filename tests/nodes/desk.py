@@ -14,7 +14,9 @@ from treadle.graph.ports import ChatMessage, ChatReader, ChatRole
 from treadle.graph.profile import Presentation, ResolvedProfile, default_writer, resolve
 from treadle.nodes.reads import ReadState
 from treadle.nodes.registry import TOOLS
+from treadle.nodes.skill_spending import SkillSpending
 from treadle.nodes.tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, ToolOutcome
+from treadle.storage.skill_shelf import SkillShelf
 from treadle.storage.workspace import Workspace
 from treadle.testkit.chat import MemoryChat
 from treadle.testkit.workspace import MemoryWorkspace
@@ -59,6 +61,8 @@ class Desk:
     chat: ChatReader | None = None
     chat_messages: int = 0
     snapshot: Json = field(default_factory=dict[str, Json])
+    skills: SkillShelf | None = None
+    spending: SkillSpending = field(default_factory=SkillSpending)
 
     def outcome(self, name: str, arguments: Json) -> ToolOutcome:
         bench = Bench(
@@ -69,10 +73,12 @@ class Desk:
             chat=self.chat,
             chat_messages=self.chat_messages,
             snapshot=lambda: deepcopy(self.snapshot),
+            skills=self.skills,
+            skill_spending=self.spending,
         )
         return TOOLS[name].run(arguments, bench)
 
-    def call(self, name: str, **arguments: Json) -> ToolResult:
+    def call(self, name: str, /, **arguments: Json) -> ToolResult:
         return self.send(name, arguments)
 
     def send(self, name: str, arguments: Json) -> ToolResult:
@@ -91,6 +97,7 @@ class Desk:
                 CallId("c"), name, answer.content, answer.structured, resource_refs=answer.resource_refs
             )
         self.reads.observe(arguments, result, pre_sha256)
+        self.spending.observe(result)
         self.stored.append(Stored(dumps(arguments), dumps(result.to_json()), pre_sha256))
         return result
 

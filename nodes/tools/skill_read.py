@@ -1,0 +1,158 @@
+"""`skill.read`: a file of a skill, by lines or by characters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...graph.errors import ToolRefused
+from ...graph.jsontext import Json
+from ...graph.messages import Annotations, ToolSpec
+from ...graph.text import count_chars, count_words, sha256_bytes
+from ..arguments import given, integer, schema, string
+from ..lines import split
+from ..skills import asked_path, check_visible, exhausted, invalid, parsed, read, ref, remaining
+from ..tool import Answer, Bench
+
+PATH = "SKILL.md"
+
+SPEC = ToolSpec(
+    name="skill.read",
+    title="Read a skill",
+    description=(
+        f"Read a text file of a skill, without line numbers. Start with its {PATH}, which names the others. Give "
+        "start_line and line_count, or start_char, to read a part; what is longer than max_chars is cut."
+    ),
+    input_schema=schema(
+        {
+            "name": string("The skill, as skill_list names it."),
+            "path": string(f"File of the skill, such as references/tone.md; default {PATH}."),
+            "start_line": integer("First line to read: 1 or more, default 1."),
+            "line_count": integer("How many lines to read: 1 or more, default to the end of the file."),
+            "start_char": integer("First character to read, counted from 0. Not together with lines."),
+            "max_chars": integer("How many characters to return: 1 or more, default as many as may be read."),
+        },
+        required=("name",),
+    ),
+    annotations=Annotations(read_only=True, source_kind="skill"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    name: str
+    path: str = PATH
+    start_line: int | None = None
+    line_count: int | None = None
+    start_char: int | None = None
+    max_chars: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a text; the lines are 0 and 0 for a part by characters, or of an empty file."""
+
+    text: str
+    start_char: int
+    first: int = 0
+    last: int = 0
+
+    @property
+    def end_char(self) -> int:
+        return self.start_char + len(self.text)
+
+
+def run(arguments: Json, bench: Bench) -> Answer:
+    asked = _asked(arguments)
+    check_visible(asked.name, bench)
+    most = _most_chars(asked, bench)
+    path = parsed(asked.path)
+    _check_ranges(asked)
+    data = read(asked.name, path, bench)
+    text = _text(path, data)
+    lines = split(text)
+    part = _by_line(asked, lines, most) if asked.start_char is None else _by_char(asked.start_char, text, most)
+    total, total_words, sha256 = count_chars(text), count_words(text), sha256_bytes(data)
+    cut = len(part.text) < total
+    chars, words = count_chars(part.text), count_words(part.text) if cut else total_words
+    source = ref(asked.name, path)
+    if asked.start_char is None:
+        place = f"lines {part.first}-{part.last} of {len(lines)}"
+    else:
+        place = f"chars {part.start_char}-{part.end_char} of {total}"
+    return Answer(
+        content=(
+            f"{chars} chars / {words} words from {source}, sha256 {sha256}{' (truncated)' if cut else ''}, {place}\n"
+            f"{part.text}"
+        ),
+        structured={
+            "name": asked.name, "path": path, "sha256": sha256, "chars": chars, "words": words, "totalChars": total,
+            "totalWords": total_words, "startChar": part.start_char, "endChar": part.end_char, "truncated": cut,
+            "totalLines": len(lines), "startLine": part.first, "endLine": part.last, "resourceRef": source,
+        },
+        resource_refs=(source,),
+    )  # fmt: skip
+
+
+def _asked(arguments: Json) -> Arguments:
+    fields = given(arguments)
+    return Arguments(
+        name=fields.text("name"),
+        path=asked_path(fields) or PATH,
+        start_line=fields.optional_number("start_line"),
+        line_count=fields.optional_number("line_count"),
+        start_char=fields.optional_number("start_char"),
+        max_chars=fields.optional_number("max_chars"),
+    )
+
+
+def _most_chars(asked: Arguments, bench: Bench) -> int:
+    """How much the call may return, by its own word and both budgets."""
+    left = remaining(bench)
+    per_call = bench.profile.definition.skills.max_read_chars_per_call
+    if asked.max_chars is None:
+        return min(per_call, left)
+    if asked.max_chars > per_call:
+        raise ToolRefused("skill.read_budget_exceeded", f"max_chars must be 1 to {per_call}.")
+    if asked.max_chars > left:
+        message = f"max_chars is {asked.max_chars}, and only {left} characters of skills are left to read in this run."
+        raise exhausted(message)
+    return asked.max_chars
+
+
+def _check_ranges(asked: Arguments) -> None:
+    """What is wrong with the ranges by themselves, before any file is read."""
+    if asked.start_char is not None and (asked.start_line is not None or asked.line_count is not None):
+        raise invalid("Give start_line and line_count, or start_char, not both.")
+    for key, value in (
+        ("start_line", asked.start_line), ("line_count", asked.line_count), ("max_chars", asked.max_chars),
+    ):  # fmt: skip
+        if value == 0:
+            raise invalid(f"{key} must be 1 or more.")
+
+
+def _text(path: str, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise invalid(f"{path} is no text, so it can't be read; leave it aside.") from error
+
+
+def _by_char(start: int, text: str, most: int) -> _Part:
+    if start and start >= len(text):
+        what = f"the file has {len(text)} characters" if text else "the file is empty"
+        raise invalid(f"start_char {start} is past the end: {what}.")
+    return _Part(text[start : start + most], start)
+
+
+def _by_line(asked: Arguments, lines: list[str], most: int) -> _Part:
+    first = asked.start_line or 1
+    if first > max(1, len(lines)):
+        what = f"the file has {len(lines)} lines" if lines else "the file is empty"
+        raise invalid(f"start_line {first} is past the end: {what}.")
+    before = lines[: first - 1]
+    end = len(lines) if asked.line_count is None else min(len(lines), first - 1 + asked.line_count)
+    whole = "\n".join(lines[first - 1 : end])
+    text = whole[:most]
+    if len(text) < len(whole):
+        end = first + text.removesuffix("\n").count("\n")  # the last line of which anything is shown
+    return _Part(text, sum(map(len, before)) + len(before), first if lines else 0, end)
