@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from treadle.graph.errors import InvalidInput, NotFound
-from treadle.storage.skill_shelf import ShelvedSkill, SkillFile, SkillShelf
+from treadle.storage.skill_shelf import ShelvedSkill, SkillFile, SkillNotFound, SkillRefused, SkillShelf
 
 Packages = Mapping[str, Mapping[str, bytes]]
 StockShelf = Callable[[Packages], SkillShelf]
@@ -53,25 +52,33 @@ class SkillShelfContract:
     def test_a_file_comes_back_byte_for_byte(self, shelf: SkillShelf, path: str) -> None:
         assert shelf.read("style", path) == PACKAGES["style"][path]
 
-    @pytest.mark.parametrize("name", ["none", "Style", "../style", "style/../style", "", "*"])
-    def test_a_skill_that_is_not_there_is_not_found(self, shelf: SkillShelf, name: str) -> None:
-        with pytest.raises(NotFound) as listed:
-            shelf.files(name)
-        with pytest.raises(NotFound) as read:
-            shelf.read(name, "SKILL.md")
+    def test_a_skill_that_is_not_there_is_not_found(self, shelf: SkillShelf) -> None:
+        with pytest.raises(SkillNotFound) as listed:
+            shelf.files("none")
+        with pytest.raises(SkillNotFound) as read:
+            shelf.read("none", "SKILL.md")
 
         assert listed.value.error_code == read.value.error_code == "skill.not_found"
 
-    @pytest.mark.parametrize("path", ["none.md", "references", "references/tone.md/x"])
+    @pytest.mark.parametrize("name", ["Style", "../style", "style/../style", "", "*", "."])
+    def test_a_name_that_no_skill_can_have_is_refused_or_not_found(self, shelf: SkillShelf, name: str) -> None:
+        with pytest.raises((SkillNotFound, SkillRefused)):
+            shelf.files(name)
+        with pytest.raises((SkillNotFound, SkillRefused)):
+            shelf.read(name, "SKILL.md")
+
+    @pytest.mark.parametrize("path", ["none.md", "references/none.md", "references/tone.md/x"])
     def test_a_file_that_is_not_there_is_not_found(self, shelf: SkillShelf, path: str) -> None:
-        with pytest.raises(NotFound) as caught:
+        with pytest.raises(SkillNotFound) as caught:
             shelf.read("style", path)
 
         assert caught.value.error_code == "skill.not_found"
 
-    @pytest.mark.parametrize("path", ["", "..", "../lore-2/SKILL.md", "/SKILL.md", "\\SKILL.md", "C:/SKILL.md", "a\0b"])
-    def test_a_path_that_leaves_the_skill_is_refused(self, shelf: SkillShelf, path: str) -> None:
-        with pytest.raises(InvalidInput) as caught:
+    @pytest.mark.parametrize(
+        "path", ["", "references", "..", "../lore-2/SKILL.md", "/SKILL.md", "\\SKILL.md", "C:/SKILL.md", "a\0b"]
+    )
+    def test_a_path_that_names_no_file_of_the_skill_is_refused(self, shelf: SkillShelf, path: str) -> None:
+        with pytest.raises(SkillRefused) as caught:
             shelf.read("style", path)
 
         assert caught.value.error_code == "skill.invalid_request"

@@ -30,8 +30,11 @@ class MemorySkills:
         reason = fault(path, "the skill", "SKILL.md")
         if reason:
             raise SkillRefused(f"the path {path!r} {reason}")
+        known = spelled(path)
+        if any(other.startswith(f"{known}/") for other in files):
+            raise SkillRefused(f"{path} is a folder; name a file of the skill")
         try:
-            return files[spelled(path)]
+            return files[known]
         except KeyError:
             raise SkillNotFound(f"the skill {name} has no file {path}") from None
 

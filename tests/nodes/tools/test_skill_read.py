@@ -154,7 +154,7 @@ def test_reads_and_searches_spend_the_same_budget() -> None:
         ({"name": "style", "path": "C:x"}, "skill.invalid_request", "drive prefix"),
         ({"name": "style", "path": "x\ud800"}, "skill.invalid_request", "lone surrogate"),
         ({"name": "style", "path": "none.md"}, "skill.not_found", "it has SKILL.md, art/cover.png"),
-        ({"name": "style", "path": "references"}, "skill.not_found", "references/tone.md"),
+        ({"name": "style", "path": "references"}, "skill.invalid_request", "references is a folder"),
         ({"name": "style", "path": "art/cover.png"}, "skill.invalid_request", "no text"),
         ({"name": "style", "start_char": 0, "start_line": 1}, "skill.invalid_request", "not both"),
         ({"name": "style", "start_char": 0, "line_count": 1}, "skill.invalid_request", "not both"),
