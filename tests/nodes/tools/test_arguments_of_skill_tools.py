@@ -7,7 +7,7 @@ import pytest
 from tests.nodes.skill_desk import skill_desk
 from treadle.graph.jsontext import Json
 
-from .argument_rows import ABSENT, Row, refused, string, taken, untold, whole_number
+from .argument_rows import ABSENT, INVALID, Row, refused, string, taken, untold, whole_number
 
 LIST, SEARCH, READ = "skill.list", "skill.search", "skill.read"
 GOOD: dict[str, dict[str, Json]] = {LIST: {}, SEARCH: {"name": "style", "query": "door"}, READ: {"name": "style"}}
@@ -75,4 +75,4 @@ def test_an_unknown_argument_is_left_alone(tool: str) -> None:
 def test_what_is_no_object_is_refused(tool: str, arguments: Json) -> None:
     result = skill_desk().send(tool, arguments)
 
-    assert (result.error_code, "must be an object" in result.content) == ("tool.invalid_arguments", True)
+    assert (result.error_code, "arguments" in result.content) == (INVALID, True)
