@@ -86,10 +86,13 @@ def test_no_line_scores_more_than_what_the_text_holds() -> None:
     assert held.bound == 4 / 7
 
 
-texts = st.text(st.sampled_from(TRICKY), max_size=80)
+letters = st.text(st.sampled_from(TRICKY), max_size=80)
+LINES = ("", "a b", "A", "b\r", "Σ a", "ΑΣ", "门", "石门 B", "İ", "ı", "🙂", "\r")
+lines = st.lists(st.sampled_from(LINES), max_size=16).map("\n".join)
+queries = st.text(st.sampled_from(TRICKY), max_size=12) | st.sampled_from(["a", "a b", "门 a", "ς b", "石门 门", "i"])
 
 
-@given(texts, st.text(st.sampled_from(TRICKY), max_size=12), st.integers(0, 5), st.integers(1, 6))
+@given(letters | lines, queries, st.integers(0, 5), st.integers(1, 6))
 @example("ΑΣ\nΣ", "σ ς", 0, 6)
 @example("\n\n\na\n", "A", 5, 1)
 def test_windows_are_those_of_a_plain_search(text: str, query: str, context: int, limit: int) -> None:
@@ -98,6 +101,6 @@ def test_windows_are_those_of_a_plain_search(text: str, query: str, context: int
     assert found(text, words, context=context, limit=limit) == plain_windows(text, words, context=context, limit=limit)
 
 
-@given(texts)
+@given(letters)
 def test_letters_are_lowered_alike_in_a_line_and_in_a_text(text: str) -> None:
     assert split(text.lower()) == [line.lower() for line in split(text)]
