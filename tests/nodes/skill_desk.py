@@ -17,7 +17,7 @@ FILES: dict[str, str | bytes] = {
 }
 
 
-def skill_desk(files: dict[str, str | bytes] | None = None, **skills: object) -> Desk:
+def skill_desk(files: dict[str, str | bytes] | None = None, /, **skills: object) -> Desk:
     """With a skill `style` of these files, and a skill `lore`; `skills` are fields of the profile's `skills` block."""
     held = {path: _bytes(content) for path, content in (FILES if files is None else files).items()}
     lore = {"SKILL.md": b"---\nname: lore\ndescription: The world.\n---\n"}
