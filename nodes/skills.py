@@ -1,4 +1,4 @@
-"""The model's way to the skills: which its profile shows, what is left to read of them, and refusals that say how to mend."""
+"""The model's way to the skills: which its profile shows, how much is left to read, and refusals that it can mend."""
 
 from __future__ import annotations
 

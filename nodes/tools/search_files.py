@@ -57,11 +57,12 @@ def run(arguments: Json, bench: Bench) -> Answer:
     found = search(files, asked.query, context=asked.context_lines, limit=asked.limit)
     truncated = found.more or len(paths) > MOST_FILES
     refs = tuple(f"workspace:{hit.place}" for hit in found.hits)
+    hits = [{**hit.to_json(), "ref": ref} for hit, ref in zip(found.hits, refs, strict=True)]
     return Answer(
         content=_content(asked.query, found.hits, refs, truncated),
         structured={
-            "query": asked.query, "hits": [{**hit.to_json(), "ref": ref} for hit, ref in zip(found.hits, refs, strict=True)],
-            "searchedFiles": found.searched, "skippedFiles": found.skipped, "truncated": truncated,
+            "query": asked.query, "hits": hits, "searchedFiles": found.searched, "skippedFiles": found.skipped,
+            "truncated": truncated,
         },
         resource_refs=refs,
     )  # fmt: skip
