@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from ..graph.text import is_alphanumeric
 
@@ -46,15 +45,25 @@ class Sought:
 
 def tokens(query: str) -> tuple[str, ...]:
     """The query's words in lower case, each once, the first 64."""
+    return words(query)[:MOST_TOKENS]
+
+
+def words(query: str) -> tuple[str, ...]:
+    """The query's words in lower case, each once, in their order."""
     spaced = "".join(char if char == "_" or is_alphanumeric(char) else " " for char in query.strip().lower())
-    return tuple(islice(dict.fromkeys(spaced.split()), MOST_TOKENS))
+    return tuple(dict.fromkeys(spaced.split()))
 
 
-def sought(text: str, words: tuple[str, ...]) -> Sought | None:
+def weight(word: str) -> int:
+    """What a word adds to the score of what holds it: its length, at most 8."""
+    return min(MOST_WEIGHT, len(word))
+
+
+def sought(text: str, wanted: tuple[str, ...]) -> Sought | None:
     """None where the text holds none of the words, which is all that most texts are asked."""
     lowered = text.lower()
-    held = {word: _weight(word) for word in words if word in lowered}
-    return Sought(lowered, held, sum(map(_weight, words))) if held else None
+    held = {word: weight(word) for word in wanted if word in lowered}
+    return Sought(lowered, held, sum(map(weight, wanted))) if held else None
 
 
 def windows(of: Sought, *, context: int, limit: int) -> list[Window]:
@@ -73,16 +82,12 @@ def windows(of: Sought, *, context: int, limit: int) -> list[Window]:
     return chosen
 
 
-def _weight(word: str) -> int:
-    return min(MOST_WEIGHT, len(word))
-
-
 def _weight_by_line(of: Sought) -> dict[int, int]:
     """The weight that each matching line holds; a word counts once a line."""
     by_line: dict[int, int] = {}
-    for word, weight in of.weights.items():
+    for word, adds in of.weights.items():
         for line in _lines_with(word, of.lowered):
-            by_line[line] = by_line.get(line, 0) + weight
+            by_line[line] = by_line.get(line, 0) + adds
     return by_line
 
 
