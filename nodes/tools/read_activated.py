@@ -29,7 +29,7 @@ SPEC = ToolSpec(
             )
         }
     ),
-    annotations=Annotations(read_only=True),
+    annotations=Annotations(read_only=True, source_kind="worldInfo"),
 )
 
 

@@ -58,7 +58,7 @@ def test_the_items_of_a_list_are_closed_and_described_too(name: str, field: str)
     [
         ("chat.search", {"readOnly": True, "sourceKind": "chat"}),
         ("chat.read_messages", {"readOnly": True, "sourceKind": "chat"}),
-        ("worldinfo.read_activated", {"readOnly": True}),
+        ("worldinfo.read_activated", {"readOnly": True, "sourceKind": "worldInfo"}),
         ("skill.list", {"readOnly": True, "sourceKind": "skill"}),
         ("skill.search", {"readOnly": True, "sourceKind": "skill"}),
         ("skill.read", {"readOnly": True, "sourceKind": "skill"}),
