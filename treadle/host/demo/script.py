@@ -1,4 +1,4 @@
-"""What the scripted writer answers: a rate limit, a draft, a slip and its correction, two commits, and the end."""
+"""What the scripted writer answers: a rate limit, what it reads first, a draft, a slip, two commits, and the end."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ...testkit.turns import Refusal, Turn, says
 DRAFT = """\
 Odile holds the hem up to the lamp, and the light comes through the hole as round as a coin.
 
-"Six aboard going out," she says. "Now count them coming in."
+"Five coppers in your tin," she says, "and one of them wet. You told me so yourself. Now count who paid."
 
-You count. Tam at the tiller, the two Pell sisters, the boy with the hens, the priest who would not sit. Yourself. \
-Six, and you open your mouth to say so, and there at the rim of your memory sits a seventh: grey coat, wet cuffs, \
-one hand on the boom as if on the neck of a dog.
+You count. The two Pell sisters, the boy with the hens, the priest who would not sit. Four, and you open your mouth \
+to say so, and there at the rim of your memory sits a fifth: grey coat, wet cuffs, one hand on the boom as if on the \
+neck of a dog.
 
-"There," says Odile, who has been watching your face. "That one never pays in coin."\
+"There," says Odile, who has been watching your face. "That one pays first, and asks afterwards."\
 """
 
 MISREMEMBERED = "a grey coat with wet cuffs"
@@ -22,9 +22,11 @@ FOUND = "grey coat, wet cuffs"
 BETTER = "grey coat, cuffs quite dry in all that spray"
 
 THREADS = """\
-- A seventh passenger (grey coat, dry cuffs) loosed the keeping-knot off Gannet Rock. Only Bram remembers him.
+- A fifth fare (grey coat, dry cuffs, a wet copper) loosed the keeping-knot off Gannet Rock. Only Bram remembers him.
 - A keeping-knot opens only for somebody who was promised something. What was he promised, and by whom?
 """
+
+SKILL = "slow-reveal"
 
 CODA = """\
 
@@ -40,6 +42,18 @@ def turns() -> tuple[Refusal | Turn, ...]:
     return (
         Refusal(429, "Out of breath; ask again."),
         says(
+            "The prompt holds the last four messages only. What came before, and what do I have to work with?",
+            call("chat.search", query="coppers in the tin, fares counted"),
+            call("worldinfo.read_activated"),
+            call("skill.list"),
+        ),
+        says(
+            "",
+            call("chat.read_messages", messages=[{"index": 1}, {"index": 2}]),
+            call("worldinfo.read_activated", entries=[{"ref": "worldinfo:Sill Harbour#7"}]),
+            call("skill.read", name=SKILL),
+        ),
+        says(
             "I draft the reply.",
             call("workspace.write_file", path="output/main.md", content=DRAFT),
             reasoning="What would stay with me is the coin of light, and who does not pay.",
@@ -54,7 +68,7 @@ def turns() -> tuple[Refusal | Turn, ...]:
             call("workspace.apply_patch", path="output/main.md", old_string=FOUND, new_string=BETTER),
             reasoning="The patch must quote the text as it stands.",
         ),
-        says("Did I tell of him before?", call("workspace.search_files", query="seventh passenger coat")),
+        says("Did I tell of him before?", call("workspace.search_files", query="fifth fare grey coat")),
         says(
             "",
             call("workspace.write_file", path="persist/threads.md", content=THREADS),
