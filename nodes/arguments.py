@@ -5,6 +5,7 @@ Nothing is coerced: `3.0`, `"3"` and `null` are not whole numbers. Unknown keys 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import cast
 
@@ -13,6 +14,8 @@ from ..graph.jsontext import Json, dumps, is_list, is_object
 from ..graph.paths import WorkspacePath, parse
 
 INVALID = "tool.invalid_arguments"
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def schema(properties: dict[str, Json], *, required: tuple[str, ...] = ()) -> dict[str, Json]:
@@ -128,6 +131,8 @@ def given(arguments: Json) -> Given:
     """The call's fields; raises ToolRefused where `arguments` is no object."""
     if isinstance(arguments, dict):
         return Given(cast(dict[str, Json], arguments))
+    if isinstance(arguments, str) and stops_midway(arguments):
+        raise unfinished()
     if isinstance(arguments, str):
         raise refused(
             "The arguments must be an object, but what was sent is not valid JSON of one; send the call again."
@@ -135,23 +140,52 @@ def given(arguments: Json) -> Given:
     raise refused(f"The arguments must be an object, not {shown(arguments)}.")
 
 
+def stops_midway(text: str) -> bool:
+    """Whether the text begins as an object and is cut off inside it."""
+    if not text.lstrip().startswith("{"):
+        return False
+    bare = _STRING.sub("", text)
+    return '"' in bare or sum(map(bare.count, "{[")) > sum(map(bare.count, "}]"))
+
+
 def refused(message: str) -> ToolRefused:
     return ToolRefused(INVALID, message)
 
 
+def unfinished() -> ToolRefused:
+    """Of arguments that were cut off: the call must not be carried out, whatever it asks for."""
+    return refused("The arguments are cut off in the middle, so nothing was done. Send the call again, whole.")
+
+
+def is_whole(text: str) -> bool:
+    """Whether the text holds no half of a character, so that it can be written as UTF-8."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def halved(name: str) -> str:
+    return f"{name} holds half of a character (a lone surrogate); send whole characters."
+
+
 def shown(value: Json, limit: int = 60) -> str:
     """`value` as short JSON, for a message."""
-    text = dumps(value).decode()
+    try:
+        text = dumps(value).decode()
+    except ValueError:  # nested past what can be written
+        return "what was sent"
     return text if len(text) <= limit else text[:limit] + "…"
 
 
 def _string(key: str, value: Json) -> str:
     if not isinstance(value, str):
         raise refused(f"{key} must be a string, not {shown(value)}.")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise refused(f"{key} holds half of a character (a lone surrogate); send whole characters.") from None
+    if not is_whole(value):
+        raise refused(halved(key))
     return value
 
 

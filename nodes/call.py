@@ -17,6 +17,7 @@ from ..graph.ports import Clock
 from ..graph.status import RunStatus
 from ..storage.folder import Change, Do, Enter, Log, Put, pretty
 from ..storage.runs import PROMPT_SNAPSHOT
+from .argument_check import check_arguments
 from .deps import Run
 from .rounds import arguments_path, result_path
 from .tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, ToolOutcome
@@ -59,7 +60,7 @@ def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
     ):  # it plans nothing that the start must tell, so the start is told while it works
         run.folder.apply(*_opening(run, seat), *_started(seat))
     try:
-        planned = _planned(run, seat) or tool.run(seat.call.arguments, bench(run, seat.commit_count))
+        planned = _planned(run, seat) or _run(run, seat)
     except ToolRefused as refusal:
         run.folder.apply(*_refused(run, seat, refusal, began, clock, started=True))
         return Dispatched(None, counted=True)
@@ -133,6 +134,12 @@ def _gate(run: Run, seat: Seat) -> None:
     limit = profile.max_calls_per_tool.get(call.name)
     if limit is not None and seat.calls_per_tool.get(call.name, 0) >= limit:
         raise ToolRefused("agent.tool_budget_exhausted", f"This run's {limit} calls of {call.model_name} are used up.")
+
+
+def _run(run: Run, seat: Seat) -> ToolOutcome:
+    tool = run.tools[seat.call.name]
+    check_arguments(tool, seat.call.arguments)
+    return tool.run(seat.call.arguments, bench(run, seat.commit_count))
 
 
 def _find(run: Run, seat: Seat, event_type: EventType) -> Event | None:

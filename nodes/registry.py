@@ -25,21 +25,21 @@ KNOWN_TOOLS = SEED_TOOLS
 """Every name that a profile may allow, in order."""
 
 TOOLS: dict[str, Tool] = {
-    room.SPEC.name: Tool(room.SPEC, room.run)
-    for room in (
-        chat_search,
-        read_messages,
-        read_activated,
-        skill_list,
-        skill_search,
-        skill_read,
-        list_files,
-        search_files,
-        read_file,
-        write_file,
-        apply_patch,
-        commit,
-        finish,
+    tool.spec.name: tool
+    for tool in (
+        Tool(chat_search.SPEC, chat_search.run, judges=chat_search.JUDGES),
+        Tool(read_messages.SPEC, read_messages.run),
+        Tool(read_activated.SPEC, read_activated.run, closed=True),
+        Tool(skill_list.SPEC, skill_list.run, ignores_arguments=True),
+        Tool(skill_search.SPEC, skill_search.run, judges=skill_search.JUDGES),
+        Tool(skill_read.SPEC, skill_read.run, judges=skill_read.JUDGES),
+        Tool(list_files.SPEC, list_files.run, judges=list_files.JUDGES),
+        Tool(search_files.SPEC, search_files.run, judges=search_files.JUDGES),
+        Tool(read_file.SPEC, read_file.run),
+        Tool(write_file.SPEC, write_file.run, judges=write_file.JUDGES),
+        Tool(apply_patch.SPEC, apply_patch.run),
+        Tool(commit.SPEC, commit.run, judges=commit.JUDGES),
+        Tool(finish.SPEC, finish.run, ignores_arguments=True),
     )
 }
 """Those that can be called, by canonical name, in the order of `KNOWN_TOOLS`."""

@@ -88,3 +88,10 @@ class Bench:
 class Tool:
     spec: ToolSpec
     run: Callable[[Json, Bench], ToolOutcome]
+    """Raises ToolRefused for arguments that are wrong, whether or not they were checked against the schema before."""
+    judges: frozenset[str] = frozenset()
+    """Top-level fields that only `run` judges: it tells their faults by a code of its own, or takes more than the schema."""
+    closed: bool = False
+    """Keys that the schema does not name are refused; else they are left alone, at every level."""
+    ignores_arguments: bool = False
+    """Nothing that is sent can keep the tool from running but arguments that were cut off."""

@@ -47,6 +47,9 @@ SPEC = ToolSpec(
     annotations=Annotations(read_only=True, source_kind="chat"),
 )
 
+JUDGES = frozenset({"role"})
+"""It is taken in any letter case."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arguments:

@@ -29,6 +29,9 @@ SPEC = ToolSpec(
     annotations=Annotations(control=True, mutating=True),
 )
 
+JUDGES = frozenset({"path", "mode", "reason"})
+"""Null is as good as nothing, and a mode that there is not has a code of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
@@ -44,7 +47,7 @@ def run(arguments: Json, bench: Bench) -> CommitAsked:
 
 
 def _asked(arguments: Json) -> Arguments:
-    fields = given({} if arguments is None else arguments)
+    fields = given(arguments)
     return Arguments(
         path=fields.optional_text("path"),
         mode=fields.optional_text("mode") or "replace",

@@ -35,6 +35,9 @@ SPEC = ToolSpec(
     annotations=Annotations(read_only=True),
 )
 
+JUDGES = frozenset({"path"})
+"""Null is the root, and a path is refused by what is wrong with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arguments:

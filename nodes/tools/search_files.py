@@ -41,6 +41,9 @@ SPEC = ToolSpec(
     annotations=Annotations(read_only=True),
 )
 
+JUDGES = frozenset({"path"})
+"""Null is every visible folder, and a path is refused by what is wrong with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arguments:

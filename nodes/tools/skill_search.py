@@ -40,6 +40,9 @@ SPEC = ToolSpec(
     annotations=Annotations(read_only=True, source_kind="skill"),
 )
 
+JUDGES = frozenset({"path"})
+"""What is no text is as good as nothing, and a path is refused by what is wrong with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arguments:

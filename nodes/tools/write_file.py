@@ -35,6 +35,9 @@ SPEC = ToolSpec(
     annotations=Annotations(mutating=True),
 )
 
+JUDGES = frozenset({"mode"})
+"""It has a code of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arguments:

@@ -12,6 +12,7 @@ from treadle.graph.messages import ToolResult
 from treadle.graph.paths import ROOTS, WorkspacePath
 from treadle.graph.ports import ChatMessage, ChatReader, ChatRole
 from treadle.graph.profile import Presentation, ResolvedProfile, default_writer, resolve
+from treadle.nodes.argument_check import check_arguments
 from treadle.nodes.reads import ReadState
 from treadle.nodes.registry import TOOLS
 from treadle.nodes.skill_spending import SkillSpending
@@ -65,6 +66,7 @@ class Desk:
     spending: SkillSpending = field(default_factory=SkillSpending)
 
     def outcome(self, name: str, arguments: Json) -> ToolOutcome:
+        check_arguments(TOOLS[name], arguments)
         bench = Bench(
             self.workspace,
             self.profile,

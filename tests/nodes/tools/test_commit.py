@@ -11,7 +11,7 @@ COMMIT = "workspace.commit"
 
 
 @pytest.mark.parametrize(
-    "arguments", [None, {}, {"path": None, "mode": None, "reason": None}, {"path": " ", "mode": "", "reason": " "}]
+    "arguments", [{}, {"path": None, "mode": None, "reason": None}, {"path": " ", "mode": "", "reason": " "}]
 )
 def test_without_arguments_the_reply_file_replaces_the_message(arguments: Json) -> None:
     assert desk().outcome(COMMIT, arguments) == CommitAsked(profile().message_body_path, "replace", None)
@@ -28,6 +28,7 @@ def test_any_visible_file_may_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
+        (None, "tool.invalid_arguments", "object"),
         ([], "tool.invalid_arguments", "object"),
         ("output/main.md", "tool.invalid_arguments", "object"),
         ({"path": 1}, "tool.invalid_arguments", "path must be a string"),
