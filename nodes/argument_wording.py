@@ -42,8 +42,9 @@ def place_of(fault: ValidationError, missing: Sequence[str]) -> Place:
 
 
 def missing_keys(fault: ValidationError) -> list[str]:
-    """Those that are required where the fault is and not there, in the schema's order."""
-    return [key for key in _list(fault.validator_value) if key not in _object(fault.instance)]
+    """Those that the fault says are missing, in the schema's order."""
+    wanted_keys = _list(fault.validator_value) if fault.validator == "required" else []
+    return [key for key in wanted_keys if key not in _object(fault.instance)]
 
 
 def unknown(fault: ValidationError) -> list[str]:
@@ -74,8 +75,10 @@ def told(fault: ValidationError, place: Place) -> str:
             return _told_of_choice(fault, name)
         case str() if fault.validator in _LIMITS:
             return f"{name} {_LIMITS[fault.validator](limit, sent)}."
+        case None:  # a schema of `false`, of which the library doesn't tell the place
+            return f"{name} must not hold {shown(sent)} there."
         case _:
-            return f"{name} does not fit its schema ({fault.validator}: {shown(limit)}); it was {shown(sent)}."
+            return f"{name} must fit the schema ({fault.validator}: {shown(limit)}), and {shown(sent)} does not."
 
 
 def wanted(schema: Json) -> str | None:
@@ -97,12 +100,13 @@ def _told_of_choice(fault: ValidationError, name: str) -> str:
     """Of several forms: the one that was missed farthest inside was most likely meant."""
     inner = max(fault.context, key=lambda each: len(each.absolute_path), default=None)
     if inner is None:
-        return f"{name} fits more than one of the forms that it may have; it was {shown(fault.instance)}."
+        return f"{name} must fit only one of the forms that there are, and {shown(fault.instance)} fits more."
     if len(inner.absolute_path) > len(fault.absolute_path):
         return told(inner, place_of(inner, missing_keys(inner)))
     wish = _either(fault.validator_value)
     if wish is None:
-        return f"{name} has none of the forms that it may have, {shown(fault.validator_value, 200)}."
+        forms = shown(fault.validator_value, 200)
+        return f"{name} must have one of these forms, {forms}, and {shown(fault.instance)} has none."
     return f"{name} must be {wish}, not {shown(fault.instance)}."
 
 
