@@ -18,6 +18,7 @@ from pathlib import Path
 
 import error_pieces
 import pieces
+import tool_pieces
 from run_pieces import run_pieces
 
 from treadle.graph.jsontext import dumps
@@ -34,7 +35,8 @@ PIECES: dict[str, Callable[[], list[str]]] = {
     "events": pieces.events,
     "error tree": error_pieces.error_tree,
     "codes": error_pieces.codes,
-    "tools": pieces.tools,
+    "tools": tool_pieces.tools,
+    "common codes": tool_pieces.common_codes,
     "formats": pieces.formats,
     "default profile": pieces.default_profile,
     "profile fields": pieces.profile_fields,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import profile_faults
@@ -17,7 +17,6 @@ from treadle.graph.profile_fields import FieldRow, fields, type_in_words
 from treadle.graph.status import FOLLOWERS, RunStatus
 from treadle.graph.table import RETRY_TRANSITIONS, TRANSITIONS, Outcome, inside
 from treadle.host.profile_starter import starter
-from treadle.nodes import registry
 from treadle.storage import skill_archive, skill_manifest, skill_package, skill_ranges
 from treadle.testkit.simulators.registry import SIMULATORS
 
@@ -45,29 +44,19 @@ def retry_transitions() -> list[str]:
 
 def outcomes() -> list[str]:
     notes = _noted("outcomes", Outcome)
-    return _table(("outcome", "what happened"), ((_code(each), notes[each]) for each in Outcome))
+    return table(("outcome", "what happened"), ((_code(each), notes[each]) for each in Outcome))
 
 
 def statuses() -> list[str]:
     notes = _noted("statuses", RunStatus)
     rows = ((_code(each), notes[each], _followers(each)) for each in RunStatus)
-    return _table(("status", "the run", "may be followed by"), rows)
+    return table(("status", "the run", "may be followed by"), rows)
 
 
 def events() -> list[str]:
     notes = _noted("events", EventType)
     rows = ((_code(each), _level(each), notes[each]["when"], _payload(notes[each])) for each in EventType)
-    return _table(("event", "level", "when", "payload"), rows)
-
-
-def tools() -> list[str]:
-    lines: list[str] = []
-    for tool in registry.TOOLS.values():
-        spec = tool.spec
-        marks = ", ".join(spec.annotations.to_json()) or "none"
-        lines += [f"### `{spec.name}`", "", f"To the model: `{spec.model_name}`. Marks: {marks}.", ""]
-        lines += [f"> {spec.description}", "", *_arguments(spec.input_schema), ""]
-    return lines[:-1]
+    return table(("event", "level", "when", "payload"), rows)
 
 
 def formats() -> list[str]:
@@ -79,29 +68,29 @@ def formats() -> list[str]:
         )
         for name, shape in sorted(FORMATS.items())
     )
-    return _table(("format", "native", "counted", "continues", "streams", "simulator"), rows)
+    return table(("format", "native", "counted", "continues", "streams", "simulator"), rows)
 
 
 def default_profile() -> list[str]:
-    return _fenced("json", json.dumps(default_writer().to_json(), indent=2, ensure_ascii=False))
+    return fenced("json", json.dumps(default_writer().to_json(), indent=2, ensure_ascii=False))
 
 
 def profile_fields() -> list[str]:
-    return _table(
+    return table(
         ("field", "type", "default", "meaning"),
         ((_code(row.path), row.type, _default(row), row.meaning) for row in fields()),
     )
 
 
 def profile_codes() -> list[str]:
-    return _table(
+    return table(
         ("group", "code", "told at", "what must be so"),
         ((rule.group, _code(rule.code), _code(rule.path), rule.must) for rule in profile_faults.rules()),
     )
 
 
 def profile_starter() -> list[str]:
-    return _fenced("jsonc", starter("night-writer"))
+    return fenced("jsonc", starter("night-writer"))
 
 
 def skill_limits() -> list[str]:
@@ -118,7 +107,7 @@ def skill_limits() -> list[str]:
         ("an archived file", f"at most {skill_archive.MOST_RATIO} times as long as it is compressed"),
         ("characters read at once from outside a run", str(skill_ranges.MOST_CHARS)),
     )
-    return _table(("what", "limit"), rows)
+    return table(("what", "limit"), rows)
 
 
 def check_payloads(seen: Mapping[str, Sequence[Json]]) -> None:
@@ -143,7 +132,7 @@ def _noted(group: str, members: Iterable[str]) -> dict[str, Json]:
 
 
 def _edges(rows: Mapping[str, Mapping[Outcome, str]]) -> list[str]:
-    return _table(
+    return table(
         ("step", "outcome", "next"),
         (
             (_code(step), _code(outcome), "the end" if after.endswith("__end__") else _code(after))
@@ -167,13 +156,14 @@ def _payload(note: Json) -> str:
     return "as given" if keys == ["…"] else ", ".join(_code(key) for key in keys) or "null"
 
 
-def _arguments(schema: dict[str, Json]) -> list[str]:
+def argument_rows(schema: Json, above: str = "") -> Iterator[tuple[str, str, str, str]]:
+    """Argument, type, required and meaning; those of a list's items stand below it, as `messages[].index`."""
     required = schema.get("required", ())
-    rows = (
-        (_code(name), type_in_words(given, schema), "yes" if name in required else "", given["description"])
-        for name, given in schema["properties"].items()
-    )
-    return _table(("argument", "type", "required", "meaning"), rows)
+    for name, given in schema["properties"].items():
+        path = f"{above}{name}"
+        yield _code(path), type_in_words(given, schema), "yes" if name in required else "", given["description"]
+        if "properties" in given.get("items", ()):
+            yield from argument_rows(given["items"], f"{path}[].")
 
 
 def _default(row: FieldRow) -> str:
@@ -182,11 +172,11 @@ def _default(row: FieldRow) -> str:
     return "" if row.default is None else _code(json.dumps(row.default))
 
 
-def _fenced(language: str, text: str) -> list[str]:
+def fenced(language: str, text: str) -> list[str]:
     return [f"```{language}", *text.splitlines(), "```"]
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = [head, ["---"] * len(head), *rows]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
 

@@ -114,7 +114,8 @@ def test_what_a_tool_judges_is_left_to_it() -> None:
 def test_a_tool_that_ignores_its_arguments_takes_anything_but_what_was_cut_off() -> None:
     ignoring = tool(LISTED, ignores_arguments=True)
 
-    for arguments in (None, [], 7, "because", "{reason: done}", {"messages": 7}, {"reason": "\ud800"}):
+    taken: list[Json] = [None, [], 7, "because", "{reason: done}", {"messages": 7}, {"reason": "\ud800"}]
+    for arguments in taken:
         assert message(ignoring, arguments) is None
     assert "cut off" in (message(ignoring, '{"reason": "do') or "")
 
@@ -138,7 +139,7 @@ def test_half_a_character_is_refused_with_the_fields_path(arguments: Json, says:
 
 @pytest.mark.parametrize("levels", [MOST_LEVELS - 2, MOST_LEVELS + 1, 600, 900])
 def test_deep_nesting_is_refused_and_never_breaks_the_check(levels: int) -> None:
-    arguments = loads('{"messages":' + "[" * levels + "]" * levels + "}")
+    arguments: Json = loads('{"messages":' + "[" * levels + "]" * levels + "}")
 
     told = message(tool(LISTED), arguments)
 
