@@ -28,6 +28,10 @@ MOST_REFERENCES = 20_000
 MOST_FAULTS = 200
 """Looked at in one check."""
 
+_DRAFT: Any = DRAFT202012
+_NOTHING_ELSE: Any = cast(Any, Registry)()
+"""What a schema may refer to beside itself."""
+
 _left: ContextVar[list[int]] = ContextVar("references left in this check")
 """One number, counted down."""
 
@@ -63,7 +67,7 @@ def _compiled(written: bytes, closed: bool) -> Validator:
     schema = _readable(loads(written))
     try:
         _check(schema)
-        validator: Validator = (_Closed if closed else _Open)(schema, registry=Registry())
+        validator: Validator = (_Closed if closed else _Open)(schema, registry=_NOTHING_ELSE)
         faults(validator, {})
     except SchemaError as error:
         raise InvalidData(f"the schema is broken at {error.json_path}: {error.validator} is not kept") from error
@@ -77,8 +81,8 @@ def _compiled(written: bytes, closed: bool) -> Validator:
 def _check(schema: Json) -> None:
     """Every part that can be reached, by place or by reference, is a schema; raises for the first that is not."""
     _check_shape(schema)
-    root = DRAFT202012.create_resource(schema)
-    waiting = [(root, cast(Any, Registry()).resolver_with_root(root))]
+    root = _DRAFT.create_resource(schema)
+    waiting: list[tuple[Any, Any]] = [(root, _NOTHING_ELSE.resolver_with_root(root))]
     seen: set[int] = set()
     while waiting:
         part, resolver = waiting.pop()
@@ -89,7 +93,7 @@ def _check(schema: Json) -> None:
             if reference in part.contents:
                 found = resolver.lookup(part.contents[reference])
                 _check_shape(found.contents)
-                waiting.append((DRAFT202012.create_resource(found.contents), found.resolver))
+                waiting.append((_DRAFT.create_resource(found.contents), found.resolver))
         waiting += [(inner, resolver.in_subresource(inner)) for inner in part.subresources()]
 
 
@@ -161,7 +165,7 @@ def _is_whole(_checker: Any, value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-_extend: Any = validators.extend
+_extend: Any = cast(Any, validators).extend
 
 _Closed: Any = _extend(
     Draft202012Validator,

@@ -75,10 +75,10 @@ def told(fault: ValidationError, place: Place) -> str:
             return _told_of_choice(fault, name)
         case str() if fault.validator in _LIMITS:
             return f"{name} {_LIMITS[fault.validator](limit, sent)}."
-        case None:  # a schema of `false`, of which the library doesn't tell the place
-            return f"{name} must not hold {shown(sent)} there."
-        case _:
+        case str():
             return f"{name} must fit the schema ({fault.validator}: {shown(limit)}), and {shown(sent)} does not."
+        case _:  # a schema of `false`, of which the library doesn't tell the place
+            return f"{name} must not hold {shown(sent)} there."
 
 
 def wanted(schema: Json) -> str | None:

@@ -12,6 +12,9 @@ from ..graph.text import sha256_bytes
 from ..storage.workspace import Entry, FileMissing, IsDirectory, PathUnusable, Workspace, check_name
 from .tool import Bench
 
+MOST_NULS = 4
+"""One byte in so many may be NUL: with more of them a file is UTF-8 by the letter alone, such as UTF-16 without a mark."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileText:
@@ -84,11 +87,12 @@ def check_can_hold(workspace: Workspace, path: WorkspacePath) -> bool:
 def read(workspace: Workspace, path: WorkspacePath) -> FileText:
     """The file; raises `workspace.file_not_found`, `.path_is_directory`, `.invalid_path`, `.file_not_text`."""
     data = read_bytes(workspace, path)
+    if data.count(0) * MOST_NULS > len(data):
+        raise _not_text(path, "much of it is NUL bytes, as in UTF-16 and binary files")
     try:
         return FileText(data, data.decode(), sha256_bytes(data))
     except UnicodeDecodeError as error:
-        message = f"{path} is not text in UTF-8 (its byte {error.start} can't be read); it can only be replaced whole."
-        raise ToolRefused("workspace.file_not_text", message) from error
+        raise _not_text(path, f"its byte {error.start} can't be read") from error
 
 
 def read_bytes(workspace: Workspace, path: WorkspacePath) -> bytes:
@@ -129,6 +133,11 @@ def _told(path: str) -> Generator[None]:
         raise _is_directory(path) from error
     except PathUnusable as error:
         raise ToolRefused(PathUnusable.code, f"{error.message}.") from error
+
+
+def _not_text(path: str, reason: str) -> ToolRefused:
+    message = f"{path} is not text in UTF-8 ({reason}); it can only be replaced whole."
+    return ToolRefused("workspace.file_not_text", message)
 
 
 def _is_directory(path: str) -> ToolRefused:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 @pytest.fixture
 def tool_codes(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(DOCS))
+    monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
     return importlib.import_module("tool_codes")
 
 

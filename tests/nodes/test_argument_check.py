@@ -62,7 +62,7 @@ def message(checked: Tool, arguments: Json) -> str | None:
         ("nine", "The arguments must be an object, but what was sent is not valid JSON of one; send the call again."),
         (
             '{"messages": [{"ind',
-            "The arguments are cut off in the middle, so nothing was done. Send the call again, whole.",
+            "The arguments must be a whole object, but are cut off in the middle, so nothing was done; send the call again.",
         ),
     ],
 )
@@ -156,30 +156,30 @@ def test_numbers_past_64_bits_are_whole_numbers() -> None:
     )
 
 
+THEIR_WORDS: list[tuple[dict[str, Json], Json, str]] = [
+    ({"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, {"a": 5}, "a must be a string or null, not 5."),
+    ({"a": {"type": ["integer", "null"]}}, {"a": 1.5}, "a must be a whole number or null, not 1.5."),
+    ({"a": {"const": "x"}}, {"a": "y"}, 'a must be "x", not "y".'),
+    ({"a": {"type": "string", "maxLength": 2}}, {"a": "abc"}, "a must have at most 2 characters, not 3."),
+    ({"a": {"type": "number", "exclusiveMinimum": 0}}, {"a": 0}, "a must be more than 0, not 0."),
+    ({"a": {"type": "string", "pattern": "^x"}}, {"a": "y"}, 'a must match the pattern ^x, not "y".'),
+    ({"a": {"uniqueItems": True}}, {"a": [1, {}, 1]}, "a must fit the schema (uniqueItems: true), and [1,{},1] does not."),
+    ({"a": False}, {"a": 1}, "The arguments must not hold 1 there."),
+    (
+        {"a": {"anyOf": [{"type": "object", "properties": {"b": {"type": "integer"}}}, {"type": "null"}]}},
+        {"a": {"b": "x"}},
+        'a.b must be a whole number, not "x".',
+    ),
+    (
+        {"a": {"anyOf": [{"required": ["x"]}, {"required": ["y"]}]}},
+        {"a": {}},
+        'a must have one of these forms, [{"required":["x"]},{"required":["y"]}], and {} has none.',
+    ),
+]  # fmt: skip
+
+
 class TestSchemasOfOthers:
-    @pytest.mark.parametrize(
-        ("properties", "arguments", "says"),
-        [
-            ({"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, {"a": 5}, "a must be a string or null, not 5."),
-            ({"a": {"type": ["integer", "null"]}}, {"a": 1.5}, "a must be a whole number or null, not 1.5."),
-            ({"a": {"const": "x"}}, {"a": "y"}, 'a must be "x", not "y".'),
-            ({"a": {"type": "string", "maxLength": 2}}, {"a": "abc"}, "a must have at most 2 characters, not 3."),
-            ({"a": {"type": "number", "exclusiveMinimum": 0}}, {"a": 0}, "a must be more than 0, not 0."),
-            ({"a": {"type": "string", "pattern": "^x"}}, {"a": "y"}, 'a must match the pattern ^x, not "y".'),
-            ({"a": {"uniqueItems": True}}, {"a": [1, {}, 1]}, "a must fit the schema (uniqueItems: true), and [1,{},1] does not."),
-            ({"a": False}, {"a": 1}, "The arguments must not hold 1 there."),
-            (
-                {"a": {"anyOf": [{"type": "object", "properties": {"b": {"type": "integer"}}}, {"type": "null"}]}},
-                {"a": {"b": "x"}},
-                'a.b must be a whole number, not "x".',
-            ),
-            (
-                {"a": {"anyOf": [{"required": ["x"]}, {"required": ["y"]}]}},
-                {"a": {}},
-                'a must have one of these forms, [{"required":["x"]},{"required":["y"]}], and {} has none.',
-            ),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("properties", "arguments", "says"), THEIR_WORDS)
     def test_their_words_are_told_too(self, properties: dict[str, Json], arguments: Json, says: str) -> None:
         told = message(fields(properties), arguments)
 
