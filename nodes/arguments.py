@@ -82,8 +82,10 @@ class Given:
         if key not in self.fields:
             return None
         value = self.fields[key]
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_NUMBER:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise refused(f"{self.where}{key} must be a whole number of 0 or more, not {shown(value)}.")
+        if value > MOST_NUMBER:
+            raise refused(f"{self.where}{key} must be a smaller number than {shown(value)}.")
         return value
 
     def required_number(self, key: str) -> int:
