@@ -10,17 +10,33 @@ import sample_runs
 
 from treadle.graph.jsontext import Json, loads
 from treadle.graph.paths import ROOTS, WorkspacePath
+from treadle.graph.ports import ChatMessage
 from treadle.graph.profile import default_writer, resolve
 from treadle.graph.text import sha256_bytes
+from treadle.host.demo.sample import bundled
 from treadle.nodes.reads import ReadState, Seen
 from treadle.nodes.registry import TOOLS
 from treadle.nodes.tool import Answer, Bench, CommitAsked, FileChange, LoopEnded
+from treadle.testkit.chat import MemoryChat
+from treadle.testkit.skills import MemorySkills
 from treadle.testkit.workspace import MemoryWorkspace
 
 _PATH = "output/main.md"
+_SKILL = "slow-reveal"
+_MESSAGES = tuple(
+    ChatMessage(index, "user" if told["is_user"] else "assistant", told["mes"], told["name"], told["send_date"])
+    for index, told in enumerate(map(loads, bundled("chat.jsonl").split(b"\n")[1:-1]))
+)
+"""Of the demo's chat."""
 _TEXT = b"The lamp went out.\nOdile held the hem.\n"
 
 CALLS: dict[str, Json] = {
+    "chat.search": {"query": "five coppers"},
+    "chat.read_messages": {"messages": [{"index": 1}]},
+    "worldinfo.read_activated": {"entries": [{"ref": "worldinfo:Sill Harbour#7"}]},
+    "skill.list": {},
+    "skill.search": {"name": _SKILL, "query": "question", "context_lines": 0},
+    "skill.read": {"name": _SKILL, "max_chars": 40},
     "workspace.list_files": {},
     "workspace.search_files": {"query": "lamp", "context_lines": 0},
     "workspace.read_file": {"path": _PATH},
@@ -48,7 +64,16 @@ def _bench() -> Bench:
     path = WorkspacePath(_PATH)
     reads = ReadState({path: Seen(sha256_bytes(_TEXT), full=True)})
     workspace = MemoryWorkspace({path: _TEXT}, roots=ROOTS)
-    return Bench(workspace, resolve(default_writer()), reads, commit_count=1)
+    return Bench(
+        workspace,
+        resolve(default_writer()),
+        reads,
+        commit_count=1,
+        chat=MemoryChat(*_MESSAGES),
+        chat_messages=len(_MESSAGES),
+        snapshot=lambda: loads(bundled("prompt.json")),
+        skills=MemorySkills({_SKILL: {"SKILL.md": bundled(f"skills/{_SKILL}/SKILL.md")}}),
+    )
 
 
 async def _committed() -> Answer:
