@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 from .errors import InvalidData, InvalidInput
 from .jsontext import Json
@@ -104,6 +104,11 @@ class ResolvedProfile:
     @property
     def max_calls_per_tool(self) -> dict[str, int]:
         return self.definition.tools.max_calls_per_tool
+
+    @property
+    def approval(self) -> tuple[str, ...] | Literal["mutating"]:
+        """Tools whose calls wait for a person's word: their names, or all that change something."""
+        return self.definition.tools.approval
 
     @property
     def max_retries(self) -> int:

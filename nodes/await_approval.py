@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from ..graph.events import EventType
 from ..graph.jsontext import Json
 from ..graph.state import RunState, Update
 from ..graph.table import Outcome
-from ..storage.folder import Log
-from .deps import Deps, Run
+from .approval import decided, deciding, decision_of, question
+from .deps import Deps, Run, in_thread
 
 
 async def await_approval(state: RunState, deps: Deps) -> Update:
+    """Asks once: an answer that is journalled holds, however often the step is run."""
     run = deps.run
     call = state.calls[state.call_index]
-    asked: dict[str, Json] = {"round": state.round, "callId": call["id"], "name": call["name"]}
-    answer = await run.cancel.guard(_answer(run, asked))
-    told = {**asked, "reason": answer["reason"]} if answer.get("reason") else asked
-    approved = bool(answer.get("approved"))
-    await run.record(Log(EventType.TOOL_CALL_APPROVED if approved else EventType.TOOL_CALL_DENIED, told))
+    if decided(run, state.round, call["id"]) is None:
+        asked = question(state.round, call["id"], call["name"])
+        decision = decision_of(await run.cancel.guard(_answer(run, asked)), run.tools[call["name"]])
+        changes = await in_thread(lambda: deciding(run, asked, decision))
+        await run.record(*changes, durable=True, unless_cancelling=True)
+    run.cancel.check()
     return Update(Outcome.DECIDED)
 
 

@@ -7,7 +7,7 @@ says it stood.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..graph.errors import EffectUnknown, InvalidData, InvalidInput, StorageFailed, ToolRefused, TreadleError
 from ..graph.events import Event, EventType, Level
@@ -17,6 +17,7 @@ from ..graph.ports import Clock
 from ..graph.status import RunStatus
 from ..storage.folder import Change, Do, Enter, Log, Put, pretty
 from ..storage.runs import PROMPT_SNAPSHOT
+from . import approval
 from .argument_check import check_arguments
 from .deps import Run
 from .rounds import arguments_path, result_path
@@ -33,40 +34,60 @@ class Seat:
     calls_made: int
     calls_per_tool: Mapping[str, int]
     commit_count: int
+    approved: bool = False
+    """A person was asked, and allowed it."""
+    edited: Json = None
+    """What a person put in the place of the model's arguments; None where nobody did."""
+
+    @property
+    def arguments(self) -> Json:
+        """What the call runs with."""
+        return self.call.arguments if self.edited is None else self.edited
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """The call waits for a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
     """How a call went: `outcome` is None where it was refused."""
 
-    outcome: ToolOutcome | None
+    outcome: ToolOutcome | ApprovalAsked | None
     counted: bool
     """Whether it was started: refused calls don't count against the budgets."""
 
 
 def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
-    """Run one call to its stored result (a commit: to its start). Raises TreadleError for what ends the run."""
+    """Run one call to its stored result (a commit: to its start), or to the question that a person must answer.
+
+    Raises TreadleError for what ends the run, RunCancelled where a cancel came before the call was begun.
+    """
     if _find(run, seat, EventType.TOOL_RESULT_STORED) is not None:
         return _taken_up(run, seat)
     began = clock.monotonic()
     try:
         _gate(run, seat)
+        seat = with_decision(run, seat)
     except ToolRefused as refusal:
-        run.folder.apply(*_refused(run, seat, refusal, began, clock, started=False))
+        _make(run, seat, *_refused(run, seat, refusal, began, clock, started=False))
         return Dispatched(None, counted=False)
-    tool = run.tools[seat.call.name]
-    if (
-        tool.spec.annotations.read_only
-    ):  # it plans nothing that the start must tell, so the start is told while it works
-        run.folder.apply(*_opening(run, seat), *_started(seat))
+    waits = approval.needed(run.profile, run.tools[seat.call.name].spec) and not seat.approved
+    if _is_read_only(run, seat) and not waits:
+        # it plans nothing that the start must tell, so the start is told while it works
+        _make(run, seat, *_opening(run, seat), *_started(run, seat))
     try:
-        planned = _planned(run, seat) or _run(run, seat)
+        planned = _plan(run, seat, waits=waits)
     except ToolRefused as refusal:
-        run.folder.apply(*_refused(run, seat, refusal, began, clock, started=True))
+        _make(run, seat, *_refused(run, seat, refusal, began, clock, started=True))
         return Dispatched(None, counted=True)
     except TreadleError as error:
-        run.folder.apply(*_opening(run, seat), *_started(seat), _failed(seat, error))
+        run.folder.apply(*_opening(run, seat), *_started(run, seat), _failed(seat, error))
         raise
+    if isinstance(planned, ApprovalAsked):
+        _make(run, seat, *_opening(run, seat), *_asking(seat))
+        return Dispatched(planned, counted=False)
     try:
         _perform(run, seat, planned, began, clock)
     except (InvalidInput, InvalidData, StorageFailed) as error:
@@ -74,6 +95,16 @@ def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
             run.folder.apply(_failed(seat, error))
         raise
     return Dispatched(planned, counted=True)
+
+
+def with_decision(run: Run, seat: Seat) -> Seat:
+    """The seat with what a person said of its call, if one was asked; raises ToolRefused where the person denied it."""
+    decision = approval.decided(run, seat.round, seat.call.id)
+    if decision is None:
+        return seat
+    if decision.type == EventType.TOOL_CALL_DENIED:
+        raise approval.denial(seat.call, decision.payload)
+    return replace(seat, approved=True, edited=approval.edited_arguments(run, seat.round, seat.call.id))
 
 
 def bench(run: Run, commit_count: int) -> Bench:
@@ -136,10 +167,27 @@ def _gate(run: Run, seat: Seat) -> None:
         raise ToolRefused("agent.tool_budget_exhausted", f"This run's {limit} calls of {call.model_name} are used up.")
 
 
-def _run(run: Run, seat: Seat) -> ToolOutcome:
+def _plan(run: Run, seat: Seat, *, waits: bool) -> ToolOutcome | ApprovalAsked:
+    """What the call comes to, or that a person must be asked: of a call that would be refused nobody is."""
     tool = run.tools[seat.call.name]
-    check_arguments(tool, seat.call.arguments)
-    return tool.run(seat.call.arguments, bench(run, seat.commit_count))
+    if waits and (_is_read_only(run, seat) or tool.spec.source != "builtin"):
+        check_arguments(tool, seat.arguments)
+        return ApprovalAsked()  # it works where others plan, so it must not run yet
+    planned = _planned(run, seat)
+    if planned is None:
+        check_arguments(tool, seat.arguments)
+        planned = tool.run(seat.arguments, bench(run, seat.commit_count))
+    return ApprovalAsked() if waits else planned
+
+
+def _is_read_only(run: Run, seat: Seat) -> bool:
+    return run.tools[seat.call.name].spec.annotations.read_only
+
+
+def _make(run: Run, seat: Seat, *changes: Change) -> None:
+    """Make the changes; a call that was not begun before a cancel is not begun after it."""
+    begun = _find(run, seat, EventType.TOOL_CALL_STARTED) is not None
+    run.folder.apply(*changes, unless_cancelling=not begun)
 
 
 def _find(run: Run, seat: Seat, event_type: EventType) -> Event | None:
@@ -161,13 +209,23 @@ def _opening(run: Run, seat: Seat) -> list[Change]:
     return [Put(path, pretty(seat.call.arguments)), Log(EventType.TOOL_CALL_REQUESTED, requested)]
 
 
-def _started(seat: Seat, effect: dict[str, Json] | None = None) -> list[Change]:
+def _started(run: Run, seat: Seat, effect: dict[str, Json] | None = None) -> list[Change]:
+    """T3 and T4; of a call that a person was asked about, T3 stands before the question."""
     started: dict[str, Json] = {"round": seat.round, "callId": seat.call.id, "name": seat.call.name}
     if effect is not None:
         started["effect"] = effect
+    asked = _find(run, seat, EventType.TOOL_CALL_AWAITING_APPROVAL) is not None
+    entered = Enter(RunStatus.DISPATCHING_TOOL, unless=(EventType.TOOL_CALL_STARTED, started))
+    begun = Log(EventType.TOOL_CALL_STARTED, started)
+    return [begun] if asked else [entered, begun]
+
+
+def _asking(seat: Seat) -> list[Change]:
+    """T3 and the question, in place of T4."""
+    asked = approval.question(seat.round, seat.call.id, seat.call.name)
     return [
-        Enter(RunStatus.DISPATCHING_TOOL, unless=(EventType.TOOL_CALL_STARTED, started)),
-        Log(EventType.TOOL_CALL_STARTED, started),
+        Enter(RunStatus.DISPATCHING_TOOL, unless=(EventType.TOOL_CALL_AWAITING_APPROVAL, asked)),
+        Log(EventType.TOOL_CALL_AWAITING_APPROVAL, asked),
     ]
 
 
@@ -195,8 +253,8 @@ def _failed(seat: Seat, error: TreadleError) -> Log:
 
 def _refused(run: Run, seat: Seat, refusal: ToolRefused, began: float, clock: Clock, *, started: bool) -> list[Change]:
     result = refusal_result(seat.call, refusal)
-    run.observe(seat.call.arguments, result, None)
-    begun = _started(seat) if started else []
+    run.observe(seat.arguments, result, None)
+    begun = _started(run, seat) if started else []
     return [*_opening(run, seat), *begun, *result_changes(run, seat, result, elapsed_ms(began, clock))]
 
 
@@ -204,12 +262,12 @@ def _perform(run: Run, seat: Seat, planned: ToolOutcome, began: float, clock: Cl
     opening = _opening(run, seat)
     match planned:
         case CommitAsked():
-            run.folder.apply(*opening, *_started(seat))
+            _make(run, seat, *opening, *_started(run, seat))
         case Answer() | LoopEnded():
             result = answered(seat.call, planned if isinstance(planned, Answer) else planned.answer)
             result_file, *told = result_changes(run, seat, result, elapsed_ms(began, clock))
-            run.folder.apply(result_file, *opening, *_started(seat), *told)
-            run.observe(seat.call.arguments, result, None)
+            _make(run, seat, result_file, *opening, *_started(run, seat), *told)
+            run.observe(seat.arguments, result, None)
         case FileChange():
             _change(run, seat, planned, opening, began, clock)
 
@@ -220,8 +278,8 @@ def _change(run: Run, seat: Seat, change: FileChange, opening: list[Change], beg
     result_file, *told = result_changes(run, seat, result, elapsed_ms(began, clock))
     effect = {"path": change.path, "preSha256": change.pre_sha256, "postSha256": change.post_sha256}
     write = Do(lambda: run.workspace.write_bytes(change.path, change.data))
-    run.folder.apply(result_file, *opening, *_started(seat, effect), write, *told)
-    run.observe(seat.call.arguments, result, change.pre_sha256)
+    _make(run, seat, result_file, *opening, *_started(run, seat, effect), write, *told)
+    run.observe(seat.arguments, result, change.pre_sha256)
 
 
 def _taken_up(run: Run, seat: Seat) -> Dispatched:

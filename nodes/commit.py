@@ -15,7 +15,7 @@ from ..graph.table import Outcome
 from ..graph.text import count_chars, count_words, sha256_text
 from ..storage.checkpoints import checkpoint_id
 from ..storage.folder import Change, Enter, Log
-from .call import Seat, answered, bench, elapsed_ms, refusal_result, result_changes
+from .call import Seat, answered, bench, elapsed_ms, refusal_result, result_changes, with_decision
 from .checkpoint import keep_file
 from .deps import Deps, Run, fault_in, in_thread
 from .files import read_text
@@ -95,7 +95,8 @@ def _counted(state: RunState, identifier: str, message_id: str | None) -> dict[s
 
 
 def _plan(run: Run, state: RunState, seat: Seat) -> _Plan:
-    asked = run.tools["workspace.commit"].run(seat.call.arguments, bench(run, state.commit_count))
+    seat = with_decision(run, seat)
+    asked = run.tools["workspace.commit"].run(seat.arguments, bench(run, state.commit_count))
     assert isinstance(asked, CommitAsked)
     text = read_text(run.workspace, asked.path)
     if asked.path == run.profile.message_body_path and run.profile.message_body_required and not text.strip():

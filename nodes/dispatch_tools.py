@@ -11,7 +11,7 @@ from ..graph.messages import ModelResponse
 from ..graph.state import RunState, Update
 from ..graph.table import Outcome
 from ..storage.folder import Log
-from .call import Seat, dispatch
+from .call import ApprovalAsked, Seat, dispatch
 from .checkpoint import round_over
 from .deps import Deps, Run, in_thread
 from .rounds import held_turn, stored_turn
@@ -37,6 +37,9 @@ async def dispatch_tools(state: RunState, deps: Deps) -> Update:
             per_tool[call.name] = per_tool.get(call.name, 0) + 1
         spent: dict[str, Any] = {"calls_made": made, "calls_per_tool": per_tool}
         match went.outcome:
+            case ApprovalAsked():
+                run.cancel.check()
+                return Update(Outcome.APPROVAL_NEEDED, {**spent, "call_index": index})
             case FileChange():
                 return Update(Outcome.WROTE, {**spent, "call_index": index + 1})
             case CommitAsked() | Answer() if call.name == COMMIT:  # answered: recorded, but this state lacks it

@@ -15,6 +15,7 @@ from ..graph.paths import WorkspacePath
 from ..graph.text import count_chars, count_words
 from ..storage.folder import Log
 from ..storage.runs import body_path, call_path, response_path
+from .approval import with_word_of_edit
 from .conversation import Turn
 from .deps import Run
 from .prompt import drift_reminder
@@ -88,11 +89,16 @@ def close_rounds(run: Run, through: int) -> None:
         told = turn(run, round_number)
         calls = told.answer.tool_calls
         if calls:
-            results = [_hydrated(run, round_number, result(run, round_number, call)) for call in calls]
+            results = [_as_heard(run, round_number, result(run, round_number, call)) for call in calls]
             conversation.close_round(told, results)
         else:
             conversation.close_round(told, (), _reminder(run, round_number))
     run.folder.ledger.forget_before(through)
+
+
+def _as_heard(run: Run, round_number: int, stored: ToolResult) -> ToolResult:
+    """The result as it goes to the model."""
+    return _hydrated(run, round_number, with_word_of_edit(run, round_number, stored))
 
 
 def _hydrated(run: Run, round_number: int, stored: ToolResult) -> ToolResult:

@@ -106,6 +106,11 @@ class RunDatabase:
         with _Change(self._file) as connection:
             connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", (name, value))
 
+    def mark_once(self, name: str, value: str) -> bool:
+        """As `mark`, but the first word holds: False, with nothing changed, where there is one."""
+        with _Change(self._file) as connection:
+            return bool(connection.execute("INSERT OR IGNORE INTO marks VALUES (?, ?)", (name, value)).rowcount)
+
     def marked(self, name: str) -> str | None:
         row = self._one("SELECT value FROM marks WHERE name = ?", name)
         return row[0] if row else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..graph.errors import InvalidData, LeaseLost, RunCancelled, RunFailed, StorageFailed
-from ..graph.events import EventType, Level
+from ..graph.events import Event, EventType, Level
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.ports import Clock
 from ..graph.status import STATUS_OF_END, RunStatus, follow
@@ -133,10 +133,10 @@ class RunFolder:
                 self.database.release(self.holder, self.epoch)
                 self.database.close()
 
-    def tells(self, event_type: EventType, field: str, value: object) -> bool:
-        """Whether the journal tells it; waits for a change that is being made."""
+    def told_of(self, event_type: EventType) -> list[Event]:
+        """What the journal tells of this type; waits for a change that is being made."""
         with self._lock:
-            return self.ledger.tells(event_type, field, value)
+            return self.ledger.told(event_type)
 
     def has(self, path: str) -> bool:
         return (self.path / path).exists()
@@ -204,7 +204,7 @@ class RunFolder:
                 self._enter(pending, change)
             case Put(path, data):
                 self._flush(pending, durable)
-                self._put(path, data)
+                self._put(path, data, durable)
             case Do(effect):
                 self._flush(pending, durable)
                 self._do(effect)
@@ -224,9 +224,9 @@ class RunFolder:
         if told is not change.status:
             pending.append(Entry(EventType.STATUS_CHANGED, {"status": str(change.status)}, None))
 
-    def _put(self, path: str, data: bytes) -> None:
+    def _put(self, path: str, data: bytes, durable: bool) -> None:
         try:
-            self.disk.replace(self.path / path, data)
+            self.disk.replace(self.path / path, data, durable=durable)
         except OSError as error:
             raise storage_failed(error, f"writing {path}") from error
 
@@ -249,10 +249,10 @@ class RunFolder:
                 self._renewed = now
                 self.database.renew(self.holder, self.epoch)
 
-    def marked(self, name: str) -> bool:
-        """Whether another process left this word, while the run is driven from here."""
+    def marked(self, name: str) -> str | None:
+        """The word that another process left under this name, while the run is driven from here."""
         with self._lock:
-            return not self._closed and self.database.marked(name) is not None
+            return None if self._closed else self.database.marked(name)
 
 
 def pretty(value: Json) -> bytes:

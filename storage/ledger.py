@@ -48,11 +48,9 @@ class Ledger:
         """The event with just these parts (`round=3, callId="c1"`), or None."""
         return self._events.get(_key(event_type, parts))
 
-    def tells(self, event_type: EventType, field: str, value: object) -> bool:
-        """Whether an event of this type holds `value` in its field."""
-        return any(
-            event.type == event_type and event.payload.get(field) == value for event in tuple(self._events.values())
-        )
+    def told(self, event_type: EventType) -> list[Event]:
+        """All events of a type, as they came."""
+        return [event for event in tuple(self._events.values()) if event.type == event_type]
 
     def forget_before(self, round_number: int) -> None:
         for old in [number for number in self._by_round if number < round_number]:

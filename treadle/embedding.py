@@ -4,6 +4,8 @@ Input is a `RunState`'s `start` (the start request as JSON) or the `run_id` of a
 state that the run ended in. Where no chat host is given, a commit interrupts the graph with its request as payload,
 and `Command(resume={"messageId": …})` or `{"error": …}` is the answer. The later question, whether the message has
 learned its persistent state, is answered by `True` (LangGraph takes an empty dict for no answer at all) or an error.
+A call that waits for a person interrupts the graph too: `Command(resume={"approved": True, "reason": …,
+"editedArguments": …})` answers it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from .graph.errors import InvalidInput
 from .graph.jsontext import Json, is_object
 from .graph.ports import Ask, AskKind
 from .graph.state import RunState
+from .nodes.approval import arguments_ref, decision_of
 from .nodes.deps import Deps, Run, in_thread
 from .nodes.start_request import start_request
 from .nodes.steps import RETRY_STEPS, STEPS
@@ -72,9 +75,22 @@ class _GraphHouse:
         async def ask(kind: AskKind, payload: dict[str, Json]) -> dict[str, Json]:
             if self._services.host is not None and kind != "approval":
                 return await answered_by(self._services.host, run, kind, payload)
+            if kind == "approval":
+                return _decision(run, payload)
             return _answer(interrupt({"kind": kind, **payload}))
 
         return ask
+
+
+def _decision(run: Run, payload: dict[str, Json]) -> dict[str, Json]:
+    """A person's answer; one that can't be taken is asked for again, and the question says what was wrong with it."""
+    asked = {"kind": "approval", "runId": run.id, **payload, "argumentsRef": arguments_ref(run, payload)}
+    tool, told = run.tools[payload["name"]], asked
+    while True:
+        try:
+            return decision_of(interrupt(told), tool).to_json()
+        except InvalidInput as wrong:
+            told = {**asked, "error": {"code": wrong.error_code, "message": wrong.message}}
 
 
 def _answer(given: Json) -> dict[str, Json]:

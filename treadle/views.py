@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from .graph.errors import InvalidData, InvalidInput
 from .graph.jsontext import Json
@@ -45,6 +46,31 @@ class TakenEdge:
     outcome: str
     next: str
     elapsed_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingApproval:
+    """A call that a person is asked about, or will be."""
+
+    run_id: str
+    round: int
+    call_id: str
+    name: str
+    """The tool's canonical name: `workspace.write_file`."""
+    arguments: Json
+    """As the model sent them."""
+    state: Literal["waiting", "decided", "later"]
+    """`decided`: an answer is left for the run's driver. `later`: it comes to its turn when the call before it is done."""
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "runId": self.run_id,
+            "round": self.round,
+            "callId": self.call_id,
+            "name": self.name,
+            "arguments": self.arguments,
+            "state": self.state,
+        }
 
 
 def check_model_turn(round_number: int, max_chars: int) -> None:

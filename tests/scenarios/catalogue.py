@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from inspect import getmembers, iscoroutinefunction
 from types import ModuleType
 
-from . import breaks, cancels, courses, graph_mode
+from . import approvals, breaks, cancels, courses, graph_mode
 from .stage import Played, Stage
 
 Scenario = Callable[[Stage], Awaitable[Played]]
@@ -22,7 +22,9 @@ def _scenarios(room: ModuleType) -> dict[str, Scenario]:
 
 
 SCENARIOS: dict[str, Scenario] = {
-    name: scenario for room in (courses, cancels, breaks, graph_mode) for name, scenario in _scenarios(room).items()
+    name: scenario
+    for room in (courses, approvals, cancels, breaks, graph_mode)
+    for name, scenario in _scenarios(room).items()
 }
 
 _SPELLED_OUT = """

@@ -4,36 +4,78 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, cast
 
 from ..graph.errors import InvalidInput, NotFound, TreadleError
-from ..graph.events import EventType
-from ..graph.jsontext import Json
+from ..graph.events import Event, EventType
+from ..graph.jsontext import Json, loads
 from ..graph.paths import WorkspacePath
 from ..graph.ports import Ask, AskKind, ChatHost, CommitRequest
 from ..nodes.deps import Run, in_thread
 
 Answer = dict[str, Json]
 
+GLANCE_SECONDS = 0.5
+"""How often a run that waits for a person looks for an answer that another process left."""
+
 
 class _Kind(NamedTuple):
-    """How requests of a kind are named, journalled, and refused an answer."""
+    """How requests of a kind are named, journalled, settled, and refused an answer."""
 
     id_field: str
     requested: EventType
+    settled: tuple[EventType, EventType]
     codes: str
 
 
 _KINDS: dict[AskKind, _Kind] = {
-    "chat_commit": _Kind("commitId", EventType.CHAT_COMMIT_REQUESTED, "agent.chat_commit"),
+    "chat_commit": _Kind(
+        "commitId",
+        EventType.CHAT_COMMIT_REQUESTED,
+        (EventType.CHAT_COMMIT_COMPLETED, EventType.CHAT_COMMIT_FAILED),
+        "agent.chat_commit",
+    ),
     "persist_metadata": _Kind(
         "updateId",
         EventType.PERSISTENT_STATE_METADATA_UPDATE_REQUESTED,
+        (EventType.PERSISTENT_STATE_METADATA_UPDATED, EventType.PERSISTENT_STATE_METADATA_UPDATE_FAILED),
         "agent.persistent_state_metadata_update",
     ),
-    "approval": _Kind("callId", EventType.TOOL_CALL_AWAITING_APPROVAL, "agent.tool_approval"),
+    "approval": _Kind(
+        "callId",
+        EventType.TOOL_CALL_AWAITING_APPROVAL,
+        (EventType.TOOL_CALL_APPROVED, EventType.TOOL_CALL_DENIED),
+        "agent.tool_approval",
+    ),
 }
+
+
+class _Key(NamedTuple):
+    """One request: call ids may come again in a later round."""
+
+    run_id: str
+    kind: AskKind
+    request_id: str
+    round: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that waits for its answer."""
+
+    run: Run
+    payload: dict[str, Json]
+    _future: asyncio.Future[Answer]
+    _refusal: NotFound
+
+    def resolve(self, answer: Answer) -> None:
+        """The first answer holds; raises NotFound for another."""
+        if self._future.done() or self.run.cancel.is_raised:
+            raise self._refusal
+        self._future.set_result(answer)
 
 
 class Asking:
@@ -42,48 +84,70 @@ class Asking:
     def __init__(self, host: ChatHost | None, driven: Callable[[str], Run | None]) -> None:
         self._host = host
         self._driven = driven
-        self._answers: dict[tuple[str, AskKind, str], asyncio.Future[Answer]] = {}
+        self._answers: dict[_Key, asyncio.Future[Answer]] = {}
 
     def for_run(self, run: Run) -> Ask:
         """How this run, just opened, asks: the host here answers, or `answer` does."""
         for key in list(self._answers):
-            if key[0] == run.id:
+            if key.run_id == run.id:
                 self._answers.pop(key, None)  # of an earlier driver of this run
 
         async def ask(kind: AskKind, payload: dict[str, Json]) -> Answer:
             if self._host is not None and kind != "approval":
                 return await answered_by(self._host, run, kind, payload)
-            return await self._answer_to(run.id, kind, str(payload[_KINDS[kind].id_field]))
+            future = self._answer_to(_key(run, kind, payload))
+            return await (_or_left_word(future, run, payload) if kind == "approval" else future)
 
         return ask
 
+    def drives(self, run_id: str) -> bool:
+        """Whether the run is driven by this process."""
+        return self._driven(run_id) is not None
+
     async def answer(self, kind: AskKind, run_id: str, request_id: str, answer: Answer) -> None:
         """Resolve a request once; the codes are those of docs/errors.md."""
-        named = _KINDS[kind]
-        if not run_id.strip() or not request_id.strip():
-            raise InvalidInput(f"runId and {named.id_field} must not be blank", code=f"{named.codes}_resolve_invalid")
-        owner = await self._owner(named, run_id, request_id)
-        if owner is not None and owner != run_id:
-            raise InvalidInput(f"{request_id} belongs to run {owner}", code=f"{named.codes}_run_mismatch")
-        future = None if owner is None else self._answer_to(run_id, kind, request_id)
-        if future is None or future.done():
-            raise NotFound(f"no request {request_id} is waiting", code=f"{named.codes}_not_pending")
-        future.set_result(answer)
+        (await self.request(kind, run_id, request_id)).resolve(answer)
 
-    def _answer_to(self, run_id: str, kind: AskKind, request_id: str) -> asyncio.Future[Answer]:
-        key = (run_id, kind, request_id)
+    async def request(self, kind: AskKind, run_id: str, request_id: str) -> Request:
+        """The request of this run that waits; raises InvalidInput or NotFound where none of that id does."""
+        named = _KINDS[kind]
+        check_ids(kind, run_id, request_id)
+        run = self._driven(run_id)
+        waiting = [] if run is None else await in_thread(partial(_waiting, run, named))
+        payload = next((told for told in waiting if told[named.id_field] == request_id), None)
+        if run is None or payload is None:
+            self._check_owner(named, run_id, request_id)
+            raise not_pending(kind, request_id, [told[named.id_field] for told in waiting])
+        return Request(run, payload, self._answer_to(_key(run, kind, payload)), not_pending(kind, request_id))
+
+    def _answer_to(self, key: _Key) -> asyncio.Future[Answer]:
         if key not in self._answers:
             self._answers[key] = asyncio.get_running_loop().create_future()
         return self._answers[key]
 
-    async def _owner(self, named: _Kind, run_id: str, request_id: str) -> str | None:
-        """The live run that journalled this request and still wants its answer."""
-        run = self._driven(run_id)
-        if run is not None and not run.cancel.is_raised:
-            tells = partial(run.folder.tells, named.requested, named.id_field, request_id)
-            if await in_thread(tells):
-                return run_id
-        return next((owner for owner, _, asked in self._answers if asked == request_id), None)
+    def _check_owner(self, named: _Kind, run_id: str, request_id: str) -> None:
+        """Raises InvalidInput where the request is another run's."""
+        owner = next((key.run_id for key in self._answers if key.request_id == request_id), run_id)
+        if owner != run_id:
+            raise InvalidInput(f"{request_id} belongs to run {owner}", code=f"{named.codes}_run_mismatch")
+
+
+def check_ids(kind: AskKind, run_id: str, request_id: str) -> None:
+    """Raises InvalidInput for a blank one."""
+    named = _KINDS[kind]
+    if not run_id.strip() or not request_id.strip():
+        raise InvalidInput(f"runId and {named.id_field} must not be blank", code=f"{named.codes}_resolve_invalid")
+
+
+def not_pending(kind: AskKind, request_id: str, waiting: list[Json] | None = None) -> NotFound:
+    """That no request of this id wants an answer, and which one does."""
+    instead = f"; {', '.join(map(str, waiting))} is" if waiting else ""
+    return NotFound(f"no request {request_id} is waiting{instead}", code=f"{_KINDS[kind].codes}_not_pending")
+
+
+def approval_mark(round_number: int, call_id: str) -> str:
+    """Under which name another process leaves its answer in `run.sqlite`."""
+    return f"approval:{round_number}:{call_id}"
 
 
 async def answered_by(host: ChatHost, run: Run, kind: AskKind, payload: dict[str, Json]) -> Answer:
@@ -96,6 +160,39 @@ async def answered_by(host: ChatHost, run: Run, kind: AskKind, payload: dict[str
     except TreadleError as error:
         return {"error": str(error)}
     return {}
+
+
+async def _or_left_word(future: asyncio.Future[Answer], run: Run, payload: dict[str, Json]) -> Answer:
+    """The answer that is given here, or the one that another process left."""
+    name = approval_mark(payload["round"], payload["callId"])
+    while not future.done():
+        left = await in_thread(partial(_left_word, run, name))
+        if left is not None and not future.done():
+            future.set_result(loads(left))
+        await asyncio.wait([future], timeout=GLANCE_SECONDS)
+    return future.result()
+
+
+def _left_word(run: Run, name: str) -> str | None:
+    with suppress(TreadleError):  # the run's next effect meets the same trouble, and says so
+        return run.folder.marked(name)
+    return None
+
+
+def _key(run: Run, kind: AskKind, payload: dict[str, Json]) -> _Key:
+    return _Key(run.id, kind, str(payload[_KINDS[kind].id_field]), payload.get("round"))
+
+
+def _waiting(run: Run, named: _Kind) -> list[dict[str, Json]]:
+    """The payloads of what the run has asked and not been answered; of a run that is being cancelled, none."""
+    if run.cancel.is_raised:
+        return []
+    settled = {_place(event, named) for kind in named.settled for event in run.folder.told_of(kind)}
+    return [event.payload for event in run.folder.told_of(named.requested) if _place(event, named) not in settled]
+
+
+def _place(event: Event, named: _Kind) -> tuple[Json, Json]:
+    return event.payload[named.id_field], event.payload.get("round")
 
 
 def _commit_request(run: Run, payload: dict[str, Json]) -> CommitRequest:

@@ -17,6 +17,7 @@ from .services import Services
 
 HEARTBEAT_SECONDS = 0.5
 CANCEL_MARK = "cancel"
+_MANY_QUESTIONS = 100_000
 
 
 @dataclass(slots=True)
@@ -173,7 +174,7 @@ def _kept_and_cancelled(runs: list[Run]) -> list[Run]:
 def _looks_cancelled(run: Run) -> bool:
     try:
         run.folder.renew_if_due()
-        return not run.cancel.is_raised and run.folder.marked(CANCEL_MARK)
+        return not run.cancel.is_raised and run.folder.marked(CANCEL_MARK) is not None
     except TreadleError:
         return False  # the next effect meets the same trouble, and says so
 
@@ -186,12 +187,16 @@ async def _fail(run: Run, error: TreadleError) -> None:
 
 
 def _recursion_limit(run: Run) -> int:
-    """A backstop far above what the profile allows; the rounds are counted by the machine."""
+    """A backstop far above what the profile allows; the rounds are counted by the machine.
+
+    Calls that a person denies are not counted, so of these there may be as many as a person cares to deny.
+    """
     try:
         profile = run.profile
     except TreadleError:
         return 100
-    return 100 + 4 * (profile.max_rounds + profile.max_calls_per_run)
+    questions = _MANY_QUESTIONS if profile.approval else 0
+    return 100 + 4 * (profile.max_rounds + profile.max_calls_per_run) + questions
 
 
 async def _refuse_begin(start: Any) -> Run:

@@ -21,8 +21,8 @@ from ..storage.disk import Disk
 from ..storage.runs import RunRecord
 from ..storage.wire_log import WireLevel
 from ..storage.workspace import HostFile
-from ..views import MODEL_TURN_CHARS, RunHandle, TakenEdge, handle_of
-from . import reading
+from ..views import MODEL_TURN_CHARS, PendingApproval, RunHandle, TakenEdge, handle_of
+from . import approving, reading
 from .asking import Asking
 from .assembly import PromptAssembly
 from .cancelling import cancel_run
@@ -211,6 +211,27 @@ class Engine:
         """A remote host's answer to `persistent_state_metadata_update_requested`."""
         fault = (error or "").strip()
         await self._asking.answer("persist_metadata", run_id, update_id, {"error": fault} if fault else {})
+
+    async def approve_tool_call(
+        self,
+        run_id: str,
+        call_id: str,
+        approved: bool,
+        reason: str | None = None,
+        edited_arguments: dict[str, Json] | None = None,
+    ) -> bool:
+        """A person's word on the call that waits for it, also of a run that another process drives, or nobody.
+
+        `edited_arguments` is what the call runs with in place of the model's own. True: whoever drives the run has the
+        answer, or sees it within a second. False: nobody drives it; the answer is kept for `resume_run`. Raises
+        InvalidInput that names a bad field; NotFound where this call does not wait, naming the one that does.
+        """
+        answer: Json = {"approved": approved, "reason": reason, "editedArguments": edited_arguments}
+        return await approving.approve(self.services, self._asking, run_id, call_id, answer)
+
+    async def pending_approvals(self, run_id: str) -> list[PendingApproval]:
+        """The call that waits for a person, and those of the same answer that will; empty where none waits."""
+        return await approving.pending(self.services, _id(run_id))
 
     async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
         return await self.read_events(run_id, after_seq=after_seq, limit=limit)

@@ -124,6 +124,8 @@ class _Replay:
             case EventType.TOOL_CALL_REQUESTED:
                 run.first_rounds.setdefault(told["callId"], told["round"])
                 self._arguments[_call(told)] = told["argumentsRef"]
+            case EventType.TOOL_CALL_APPROVED if "editedArgumentsRef" in told:
+                self._arguments[_call(told)] = told["editedArgumentsRef"]
             case EventType.TOOL_CALL_STARTED:
                 effect: dict[str, Json] = told.get("effect") or {}
                 self._before[_call(told)] = effect.get("preSha256")
