@@ -12,7 +12,7 @@ from treadle.testkit.replies import Call, calls
 
 from ..scenarios import words
 from ..scenarios.hosts import never
-from ..scenarios.people import CODA, COMMIT, END, FINISH, WRITE, WRITES, asking, begin
+from ..scenarios.people import CODA, END, FINISH, WRITE, WRITES, asking, begin
 from ..scenarios.stage import RUN, Played, Show, Stage
 
 CHANGED: dict[str, Json] = {"path": "output/main.md", "content": "It is the postman."}
@@ -30,7 +30,9 @@ async def test_the_model_keeps_its_own_arguments_and_is_told_of_the_change(stage
 
     assert asked["role"] == "user"
     assert answer["tool_calls"][0]["function"]["arguments"] == own
-    assert 'It ran with: {"path":"output/main.md","content":"It is the postman."}' in loads(result["content"])["content"]
+    assert (
+        'It ran with: {"path":"output/main.md","content":"It is the postman."}' in loads(result["content"])["content"]
+    )
     assert played.messages[-1]["mes"] == CHANGED["content"]
     folder, stem = stage.run_folder(), call_file_stem("write")
     assert loads((folder / "tool-args" / f"{stem}.json").read_bytes())["content"] == "It is the tide."
@@ -235,7 +237,9 @@ async def test_what_the_model_has_seen_follows_the_arguments_that_ran(stage: Sta
     async with stage.show(look, *([never] if left else second)) as show:
         await show.start(profile=profile, presentation="background")
         await show.until("tool_call_awaiting_approval")
-        await show.engine.approve_tool_call(RUN, "first", approved=True, edited_arguments={**patch, "new_string": "cup"})
+        await show.engine.approve_tool_call(
+            RUN, "first", approved=True, edited_arguments={**patch, "new_string": "cup"}
+        )
         if left:
             await show.asked(2)
         else:

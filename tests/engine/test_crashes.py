@@ -18,47 +18,53 @@ from ..scenarios.stage import RUN, Played, Stage
 from . import crashing
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SAMPLE = ("1", "3", "5+", "11+", "12", "17", "19+", "49", "57+", "62", "84+", "100")
-"""At least one in each kind of step."""
+SAMPLES = {
+    "alone": ("1", "3", "5+", "11+", "12", "17", "19+", "49", "57+", "62", "84+", "100"),
+    "asked": ("16", "17", "17+", "18", "18+", "19+", "28+", "38+", "39", "39+", "41", "52+", "53", "53+", "55"),
+}
+"""At least one in each kind of step; of the questions, before and after the answer."""
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 
 
-def test_a_run_that_is_killed_comes_to_the_same_end(tmp_path: Path) -> None:
-    _check(tmp_path, _whole(tmp_path)[0], SAMPLE)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_run_that_is_killed_comes_to_the_same_end(name: str, tmp_path: Path) -> None:
+    _check(tmp_path, name, _whole(tmp_path, name)[0], SAMPLES[name])
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_run_that_is_killed_anywhere_comes_to_the_same_end(tmp_path: Path) -> None:
-    whole, pauses = _whole(tmp_path)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_run_that_is_killed_anywhere_comes_to_the_same_end(name: str, tmp_path: Path) -> None:
+    whole, pauses = _whole(tmp_path, name)
 
-    _check(tmp_path, whole, [*map(str, range(1, len(whole.events) + 1)), *(f"{seq}+" for seq in pauses[:-1])])
+    _check(tmp_path, name, whole, [*map(str, range(1, len(whole.events) + 1)), *(f"{seq}+" for seq in pauses[:-1])])
 
 
-def _whole(folder: Path) -> tuple[Played, list[int]]:
+def _whole(folder: Path, name: str) -> tuple[Played, list[int]]:
     """The run without a crash, and the seqs after which it did something else than to write its journal."""
     disk = crashing.WholeDisk()
-    asyncio.run(crashing.play(folder / "whole", disk))
+    asyncio.run(crashing.play(name, folder / "whole", disk))
     return asyncio.run(_read(folder / "whole")), disk.pauses
 
 
-def _check(folder: Path, whole: Played, points: Sequence[str]) -> None:
-    subprocess.run([sys.executable, "-m", crashing.__name__, str(folder), *points], cwd=ROOT, check=True, timeout=600)
+def _check(folder: Path, name: str, whole: Played, points: Sequence[str]) -> None:
+    command = [sys.executable, "-m", crashing.__name__, name, str(folder), *points]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=600)
 
-    faults = [fault for point in points for fault in asyncio.run(_resumed(folder / f"at-{point}", point, whole))]
+    faults = [fault for point in points for fault in asyncio.run(_resumed(folder / f"at-{point}", name, point, whole))]
     if faults:
         pytest.fail("\n".join(faults), pytrace=False)
 
 
-async def _resumed(folder: Path, point: str, whole: Played) -> list[str]:
+async def _resumed(folder: Path, name: str, point: str, whole: Played) -> list[str]:
     """What is not as it would be without the crash."""
     stage = Stage.found(folder)
     stage.clock.advance(3600)  # the lease of the dead is over
-    model = crashing.Model(folder / crashing.ASKED)
+    model = crashing.Model(name, folder / crashing.ASKED)
     async with stage.engine(model, stage.host) as engine:
         await engine.resume_run(RUN)
-        await engine.wait(RUN)
+        await crashing.attended(name, engine)
     played = await _read(folder)
     asked_in_vain = point.endswith("+") and whole.types[int(point[:-1]) - 1] == "model_call_attempt_started"
     expected = {
@@ -67,7 +73,7 @@ async def _resumed(folder: Path, point: str, whole: Played) -> list[str]:
         "chat": _told(whole),
         "files": whole.files,
         "status": "completed",
-        "requests": 3 + asked_in_vain,
+        "requests": len(crashing.PLAYS[name].steps) + asked_in_vain,
     }
     found = {
         "seq": [event.seq for event in played.events],

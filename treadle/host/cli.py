@@ -14,6 +14,7 @@ from typer.main import get_command
 from .. import __version__
 from ..graph.errors import InvalidData, InvalidInput, NotFound, PermissionDenied, TreadleError
 from . import (
+    approve_command,
     connection_commands,
     demo_command,
     graph_command,
@@ -48,6 +49,7 @@ app.add_typer(profile_commands.app, name="profiles")
 app.add_typer(secret_commands.app, name="secrets")
 app.add_typer(skill_commands.app, name="skills")
 app.command("wire")(wire_command.wire)
+app.command("approve")(approve_command.approve)
 app.command("resume")(resume_commands.resume)
 app.command("cancel")(resume_commands.cancel)
 

@@ -29,4 +29,4 @@ def demo(
     """Watch a run work, without a key and without a network."""
     from .demo.show import show  # here and not above, so that the help comes at once
 
-    raise typer.Exit(show(data_root(data), provider_format, plain=plain, as_json=as_json))
+    raise typer.Exit(show(data_root(data), provider_format, plain=plain, yes=yes, as_json=as_json))

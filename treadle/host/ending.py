@@ -21,6 +21,7 @@ from ..storage.runs import TREE, RunRecord
 from .options import nearest
 
 if TYPE_CHECKING:
+    from ..views import PendingApproval
     from .chat_folder import ChatFolderHost
 
 EXIT_CODES = {
@@ -43,6 +44,8 @@ class Ending:
     """The message as it is in the chat file now."""
     error: Json
     """The failure's payload; None where the run ended well."""
+    waits: PendingApproval | None = None
+    """The call for which the run was left waiting, since nobody was there to answer."""
 
     @property
     def exit_code(self) -> int:
@@ -59,17 +62,25 @@ class Ending:
             "messageId": self.message_id,
             "reply": self.reply or None,
             "error": self.error,
+            "waitsFor": None if self.waits is None else self.waits.to_json(),
         }
 
 
-async def ending(root: Path, record: RunRecord, events: Sequence[Event], host: ChatFolderHost, ref: ChatRef) -> Ending:
+async def ending(
+    root: Path,
+    record: RunRecord,
+    events: Sequence[Event],
+    host: ChatFolderHost,
+    ref: ChatRef,
+    waits: PendingApproval | None = None,
+) -> Ending:
     """What came of the run, the reply read back from the chat file."""
     message_id, error = committed_message(events), failure(events)
     message: dict[str, Json] = {}
     if message_id is not None:
         message = await host.read_message(ref, int(message_id))
     folder = run_folder(root, record)
-    return Ending(record, folder, message_id, str(message.get("name", "")), str(message.get("mes", "")), error)
+    return Ending(record, folder, message_id, str(message.get("name", "")), str(message.get("mes", "")), error, waits)
 
 
 def run_folder(root: Path, record: RunRecord) -> Path:
@@ -96,10 +107,14 @@ def show_ending(console: Console, end: Ending, chat: Path, *, plain: bool = Fals
         else:
             console.print(Text(f"\n{end.reply}"), soft_wrap=True)
     console.print()
-    console.print(Text(f"Run {end.record.id}: {str(end.record.status).replace('_', ' ')}"), soft_wrap=True)
+    state = "waits for a person" if end.waits else str(end.record.status).replace("_", " ")
+    console.print(Text(f"Run {end.record.id}: {state}"), soft_wrap=True)
     console.print(Text(f"Run folder: {nearest(end.folder)}"), soft_wrap=True)
     if end.error:
         print(f"treadle: {end.error['message']} ({end.error['code']})", file=sys.stderr)
+    if end.waits:
+        call = f"{end.waits.name} (call {end.waits.call_id})"
+        print(f"treadle: {call} waits for a person, and nobody is at a terminal; the run was left", file=sys.stderr)
 
 
 def show_next(console: Console, commands: tuple[str, ...]) -> None:

@@ -12,7 +12,7 @@ from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json
 from ..storage.disk import RealDisk
 from ..storage.runs import GENERATION_INTENT, RunRecord, RunStore
-from .options import CHAT_FILE, AsJson, Data, RunName, WireLog, existing_data_root, read_json
+from .options import CHAT_FILE, AsJson, Data, RunName, WireLog, Yes, existing_data_root, read_json
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine
@@ -29,6 +29,7 @@ def resume(
     ] = None,
     wire_log: WireLog = None,
     data: Data = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run that was left or that a crash stopped."""
@@ -36,7 +37,7 @@ def resume(
 
     root = existing_data_root(data)
     record = RunStore(root, RealDisk()).load(run)
-    stage = Stage.at(chat or _chat_of(root, record), root, as_json=as_json, wire_log=wire_log)
+    stage = Stage.at(chat or _chat_of(root, record), root, as_json=as_json, wire_log=wire_log, yes=yes)
     raise typer.Exit(asyncio.run(_resume(stage, record.id)))
 
 

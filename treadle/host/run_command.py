@@ -52,7 +52,7 @@ def run(
     from .starting import ModelChoice, contradictions, start_request
 
     snapshot = read_json(prompt, "the prompt snapshot")
-    stage = Stage.at(chat, data_root(data), as_json=as_json, wire_log=wire_log)
+    stage = Stage.at(chat, data_root(data), as_json=as_json, wire_log=wire_log, yes=yes)
     choice = ModelChoice(base_url, model, api_key_env, connection)
     questions = sys.stdin.isatty() and not yes
     conflicts = contradictions(snapshot, choice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..storage.database import LEASE_MS
 from ..storage.wire_log import WireLevel
+from .approving import Answers, answers
 from .chat_folder import ChatFolderHost
 from .driving import all_events, drive
 from .ending import Ending, ending, print_json, show_ending, show_next
@@ -33,6 +35,8 @@ class Stage:
     plain: bool = False
     as_json: bool = False
     wire_log: WireLevel | None = None
+    answers: Answers = Answers.NOBODY
+    """Who answers where a call waits for a person."""
 
     @classmethod
     def at(
@@ -43,10 +47,14 @@ class Stage:
         plain: bool = False,
         as_json: bool = False,
         wire_log: WireLevel | None = None,
+        yes: bool = False,
     ) -> Stage:
         """Raises InvalidInput where the path can't be a chat's."""
         host, ref = ChatFolderHost.for_chat(chat)
-        return cls(chat, root, host, ref, Console(highlight=False), plain=plain, as_json=as_json, wire_log=wire_log)
+        return cls(
+            chat, root, host, ref, Console(highlight=False), plain=plain, as_json=as_json, wire_log=wire_log,
+            answers=answers(yes=yes),
+        )  # fmt: skip
 
     def engine(self) -> Engine:
         from ..engine.engine import Engine
@@ -75,11 +83,13 @@ class Stage:
     async def attend(self, engine: Engine, run_id: str, *, after_seq: int = 0) -> Ending:
         """Follow the run to its end on the screen."""
         if self.as_json:
-            record = await drive(engine, run_id, None)
+            record = await drive(engine, run_id, None, self.answers, after_seq=after_seq)
         else:
             with Timeline(self.console, plain=self.plain) as timeline:
-                record = await drive(engine, run_id, timeline, after_seq=after_seq)
-        return await ending(self.root, record, await all_events(engine, run_id), self.host, self.ref)
+                record = await drive(engine, run_id, timeline, self.answers, after_seq=after_seq)
+        pending = [] if record.status.is_terminal else await engine.pending_approvals(run_id)
+        waits = pending[0] if pending else None
+        return await ending(self.root, record, await all_events(engine, run_id), self.host, self.ref, waits)
 
     def close(self, end: Ending) -> int:
         """Show how it ended; the exit code."""
@@ -90,6 +100,9 @@ class Stage:
         where = data_option(None if self.root == Path(DEFAULT_DATA) else self.root)
         run = end.record.id
         commands = [f"runs show {run}", f"runs events {run}"]
+        if end.waits:
+            call = shlex.quote(end.waits.call_id)
+            commands = [f"approve {run} {call}", f"approve {run} {call} --deny --reason TEXT", f"resume {run}"]
         if self.wire_log == "full":
             commands.append(f"wire {run} 1")
         show_next(self.console, tuple(f"{program()} {command}{where}" for command in commands))

@@ -39,6 +39,8 @@ _WRITERS: dict[str, frozenset[str]] = {
     EventType.DRIFT_RECOVERY_ATTEMPTED: _MODEL,
     EventType.MODEL_CALL_RETRY_SCHEDULED: frozenset({inside(RetryStep.BACKOFF)}),
     EventType.TOOL_CALL_AWAITING_APPROVAL: _DISPATCH,
+    EventType.TOOL_CALL_APPROVED: frozenset({Step.AWAIT_APPROVAL}),
+    EventType.TOOL_CALL_DENIED: frozenset({Step.AWAIT_APPROVAL}),
     EventType.CHAT_COMMIT_COMPLETED: _COMMIT,
     EventType.CHAT_COMMIT_FAILED: _COMMIT,
     EventType.PERSISTENT_CHANGES_COMMITTED: _FINISH,
@@ -100,6 +102,15 @@ class Timeline:
     def __exit__(self, *_: object) -> None:
         if self._status:
             self._status.stop()
+
+    def pause(self) -> None:
+        """Leave the screen to others."""
+        if self._status:
+            self._status.stop()
+
+    def go_on(self) -> None:
+        if self._status:
+            self._status.start()
 
     def _heading(self) -> None:
         head = f"{'step':<{_STEP}} {'outcome':<{_OUTCOME}} {'time':>{_TIME}}  what happened"
@@ -179,6 +190,10 @@ def _note(event: Event) -> str:
             return f"{_tool(payload)} refused: {payload.get('errorCode') or payload.get('message')}"
         case EventType.TOOL_CALL_AWAITING_APPROVAL:
             return f"{_tool(payload)} waits for approval"
+        case EventType.TOOL_CALL_APPROVED:
+            return f"{_tool(payload)} approved{', with other arguments' if 'editedArgumentsRef' in payload else ''}"
+        case EventType.TOOL_CALL_DENIED:
+            return f"{_tool(payload)} denied{': ' + payload['reason'] if 'reason' in payload else ''}"
         case EventType.CHECKPOINT_CREATED if payload["reason"] != "chat_commit":
             return str(payload["checkpointId"])
         case EventType.CHAT_COMMIT_COMPLETED:

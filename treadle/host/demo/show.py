@@ -21,7 +21,7 @@ _TITLE = "Treadle demo: the writer is scripted, with fixed answers from a local 
 _TRUTH = "All else is real: the HTTP, the state machine, the run folder, the chat file."
 
 
-def show(root: Path, provider_format: str, *, plain: bool, as_json: bool) -> int:
+def show(root: Path, provider_format: str, *, plain: bool, as_json: bool, yes: bool = False) -> int:
     """Run the demo below a data root, against the simulator of a provider format; the exit code.
 
     Raises InvalidInput for a format that has none.
@@ -29,7 +29,7 @@ def show(root: Path, provider_format: str, *, plain: bool, as_json: bool) -> int
     if provider_format not in SIMULATORS:
         raise InvalidInput(f"--format {provider_format} is not known; these are: {', '.join(SIMULATORS)}")
     sample = fresh_sample(root)
-    stage = Stage.at(sample.chat, root, plain=plain, as_json=as_json, wire_log="full")
+    stage = Stage.at(sample.chat, root, plain=plain, as_json=as_json, wire_log="full", yes=yes)
     if not as_json:
         for line in (_TITLE.format(format=provider_format), _TRUTH, f"Chat: {nearest(sample.chat)}", ""):
             stage.console.print(Text(line), soft_wrap=True)
