@@ -39,7 +39,13 @@ async def run_pieces() -> dict[str, list[str]]:
 async def _check_all(folder: Path, shown: Sequence[Event]) -> None:
     journals = [shown]
     journals += [await stage.play() for stage in sample_runs.others(folder / "others")]
-    for sample in (sample_runs.resumed, sample_runs.given_up, sample_runs.switched, sample_runs.replayed):
+    for sample in (
+        sample_runs.resumed,
+        sample_runs.given_up,
+        sample_runs.switched,
+        sample_runs.replayed,
+        sample_runs.approved,
+    ):
         journals.append(await sample(folder / sample.__name__))
     seen: dict[str, list[Json]] = {}
     for event in (event for journal in journals for event in journal):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from treadle.engine.engine import Engine
 from treadle.graph.errors import ModelFailed
-from treadle.graph.events import Event
+from treadle.graph.events import Event, EventType
 from treadle.graph.jsontext import Json
 from treadle.graph.ports import WireReply, WireRequest
 from treadle.graph.profile import default_writer
@@ -192,6 +192,25 @@ async def switched(folder: Path) -> Sequence[Event]:
     return await _journal(stage)
 
 
+async def approved(folder: Path) -> Sequence[Event]:
+    """A run in which a person is asked about every change: one is made as it is, one otherwise, one not at all."""
+    profile = default_writer().to_json()
+    stage = Stage(folder, [calls(WRITE, WRITE, WRITE), calls(COMMIT, FINISH)], {**profile, "tools": _asking(profile)})
+    await stage.start()
+    answers: list[dict[str, Json]] = [
+        {"approved": True},
+        {"approved": True, "reason": "darker", "edited_arguments": {"path": "output/main.md", "content": "Dark.\n"}},
+        {"approved": False, "reason": "That will do."},
+        {"approved": True},
+    ]
+    async for event in stage.engine.subscribe(RUN_ID):
+        if event.type == EventType.TOOL_CALL_AWAITING_APPROVAL:
+            await stage.engine.approve_tool_call(RUN_ID, event.payload["callId"], **answers.pop(0))
+    record = await stage.engine.wait(RUN_ID)
+    assert record.status is RunStatus.COMPLETED, record.status
+    return await _journal(stage)
+
+
 async def replayed(folder: Path) -> Sequence[Event]:
     """A run over a WebSocket whose provider forgets the first answer before the second request comes."""
     stage = Stage(folder, [])
@@ -256,6 +275,10 @@ async def _linked(stage: Stage) -> Reply:
 def _correcting() -> Json:
     profile = default_writer().to_json()
     return {**profile, "run": {**profile["run"], "driftRecovery": {"maxAttempts": 1}}}
+
+
+def _asking(profile: Json) -> Json:
+    return {**profile["tools"], "approval": "mutating"}
 
 
 def _line(value: Json) -> bytes:

@@ -94,7 +94,7 @@ def test_every_link_leads_somewhere(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_option_that_is_named_exists(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    commands = [["demo"], ["run"], ["graph"], ["resume"], ["cancel"], ["runs", "list"], ["runs", "events"]]
+    commands = [["demo"], ["run"], ["graph"], ["resume"], ["approve"], ["cancel"], ["runs", "list"], ["runs", "events"]]
     commands += [["connections", "add"], ["secrets", "set"], ["profiles", "new"], ["profiles", "save"]]
     commands += [["skills", "install"]]
     for command in commands:
