@@ -76,6 +76,25 @@ def test_a_row_says_what_happened_in_plain_words() -> None:
     assert row("call_model", "tools_called", 3, [ANSWERED]).notes == ("round 1: 1 tool call",)
 
 
+def test_what_a_person_said_stands_on_the_row_of_the_wait() -> None:
+    asked = event(EventType.TOOL_CALL_AWAITING_APPROVAL, name="workspace.write_file")
+    allowed = event(
+        EventType.TOOL_CALL_APPROVED, name="workspace.write_file", editedArgumentsRef="tool-args/c.edited.json"
+    )
+    denied = event(EventType.TOOL_CALL_DENIED, name="workspace.write_file", reason="too wet")
+    waiting = deque([asked, allowed, asked, denied])
+    taken = [("dispatch_tools", "approval_needed"), ("await_approval", "decided")] * 2
+
+    notes = [row(*edge, 0, told_by(*edge, waiting)).notes for edge in taken]
+
+    assert notes == [
+        ("write_file waits for approval",),
+        ("write_file approved, with other arguments",),
+        ("write_file waits for approval",),
+        ("write_file denied: too wet",),
+    ]
+
+
 def test_further_notes_stand_below_the_first() -> None:
     first, second = lines(Row("dispatch_tools", "wrote", 12.4, ("one", "two")))
 

@@ -237,6 +237,12 @@ class TestMarksAndReceipts:
         assert one.marked("cancel") == "asked again"
         assert one.marked("drain") is None
 
+    def test_a_word_that_is_left_once_holds(self, one: RunDatabase, other: RunDatabase) -> None:
+        left = [one.mark_once("approval:1:c", "yes"), other.mark_once("approval:1:c", "no")]
+
+        assert left == [True, False]
+        assert one.marked("approval:1:c") == "yes"
+
     def test_a_receipt_stands(self, one: RunDatabase) -> None:
         one.put_receipt("commit:1", "m1")
         one.put_receipt("commit:1", "m1")
