@@ -67,13 +67,6 @@ async def what_is_refused_is_not_asked_about(stage: Stage) -> Played:
         return await show.end()
 
 
-async def cancel_while_a_person_is_asked(stage: Stage) -> Played:
-    async with stage.show(calls(WRITE)) as show:
-        await begin(show)
-        await show.engine.cancel(RUN)
-        return await show.end()
-
-
 async def left_while_a_person_is_asked(stage: Stage) -> Played:
     """The engine is closed while the question stands; the next one finds it."""
     async with stage.show(calls(WRITE)) as show:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from treadle.testkit.replies import Reply
+from treadle.testkit.replies import Reply, call, calls
 
 from . import words
 from .hosts import SlowHost, never
+from .people import WRITE, begin
 from .stage import RUN, Played, Stage
 
 
@@ -64,6 +65,23 @@ async def cancel_while_a_file_is_read(stage: Stage) -> Played:
         reading = partial(stage.wires.at_read, "main.md", show.cancel_now)
         stage.wires.at_event("context_tool_result_hydrated", reading)
         await show.start()
+        return await show.end()
+
+
+async def cancel_while_the_second_call_is_planned(stage: Stage) -> Played:
+    """It looks at its file when the cancel is accepted; from then on it may not be begun."""
+    patch = call("workspace.apply_patch", path="output/main.md", old_string="kettle", new_string="cup")
+    async with stage.show(calls(WRITE), calls(call("workspace.list_files"), patch)) as show:
+        looking = partial(stage.wires.at_read, "main.md", show.cancel_now)
+        stage.wires.at_event("tool_call_completed", looking, nth=2)
+        await show.start()
+        return await show.end()
+
+
+async def cancel_while_a_person_is_asked(stage: Stage) -> Played:
+    async with stage.show(calls(WRITE)) as show:
+        await begin(show)
+        await show.engine.cancel(RUN)
         return await show.end()
 
 
