@@ -38,7 +38,6 @@ async def dispatch_tools(state: RunState, deps: Deps) -> Update:
         spent: dict[str, Any] = {"calls_made": made, "calls_per_tool": per_tool}
         match went.outcome:
             case ApprovalAsked():
-                run.cancel.check()
                 return Update(Outcome.APPROVAL_NEEDED, {**spent, "call_index": index})
             case FileChange():
                 return Update(Outcome.WROTE, {**spent, "call_index": index + 1})
