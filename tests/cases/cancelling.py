@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
+from functools import partial
 
 from treadle.engine.engine import Engine
 from treadle.graph.jsontext import Json
 
 from .disks import Watch, WatchedDisk
-from .driving import cancel
+from .driving import PATIENCE_S, cancel
 from .faults import an_object, only
 from .observed import Observed
 from .stage import Stage
@@ -26,17 +27,19 @@ class Strike:
         self._seen = seen
         self._loop = asyncio.get_running_loop()
         self._done = False
+        self._accepted = threading.Event()
         self.engine: Engine | None = None
 
     def now(self) -> None:
         """From the loop's own thread."""
         if not self._done and self.engine is not None:
             self._done = True
-            self._stage.begin(cancel(self.engine, self._seen))
+            self._stage.begin(cancel(self.engine, self._seen, accepted=self._accepted.set))
 
     def from_thread(self) -> None:
+        """In the middle of a change, whose thread goes on with nothing else before the cancel is accepted."""
         self._loop.call_soon_threadsafe(self.now)
-        time.sleep(REACH_S)
+        self._stage.clock.after_this_change(partial(self._accepted.wait, PATIENCE_S))
 
     async def in_time(self) -> None:
         self.now()

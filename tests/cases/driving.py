@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,14 @@ async def drive(stage: Stage, engine: Engine, seen: Observed, *, run_id: str = R
         await asyncio.gather(used_up, ended, return_exceptions=True)
 
 
-async def cancel(engine: Engine, seen: Observed, run_id: str = RUN) -> None:
+async def cancel(
+    engine: Engine, seen: Observed, run_id: str = RUN, *, accepted: Callable[[], None] | None = None
+) -> None:
     """Cancel the run and measure, in real time, how long it takes to its end."""
     began = time.perf_counter()
     await engine.cancel(run_id)
+    if accepted is not None:
+        accepted()
     await engine.wait(run_id)
     seen.facts["cancel_latency_ms"] = (time.perf_counter() - began) * 1000
 
