@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,10 @@ def sample(tmp_path: Path) -> Sample:
     return fresh_sample(tmp_path)
 
 
-def command(sample: Sample, base_url: str, *more: str) -> list[str]:
-    """`treadle run` on the sample, under a profile that lets nothing be written unasked."""
+def command(sample: Sample, base_url: str, *more: str, approval: Sequence[str] = WRITES) -> list[str]:
+    """`treadle run` on the sample, under a profile that lets nothing be written (or these be called) unasked."""
     profile = sample.prompt.parent / "asking.json"
-    profile.write_text(json.dumps(asking(list(WRITES))))
+    profile.write_text(json.dumps(asking(list(approval))))
     return [
         "run", "--chat", str(sample.chat), "--prompt", str(sample.prompt), "--base-url", base_url, "--model", "m",
         "--profile", str(profile), "--run-id", "mine", "--data", _root(sample), *more,
@@ -67,6 +67,19 @@ def test_where_nobody_is_there_the_run_is_left_and_the_way_on_is_told(sample: Sa
     assert kept.startswith("Run mine: call write approved\nNobody drives the run now")
     assert "call coda" in still
     assert _reply(sample) == WRITE.arguments["content"]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"path": "output/main.md"}, {"path": " "}])
+def test_of_a_commit_the_text_that_it_would_publish_is_shown(
+    sample: Sample, capsys: Said, arguments: dict[str, str]
+) -> None:
+    commit = Call("workspace.commit", arguments, id="commit")
+    with serving([calls(WRITE, commit), END]) as server:
+        exit_code(command(sample, server.base_url, approval=["workspace.commit"]))
+        capsys.readouterr()
+        exit_code(["approve", "mine", "--data", _root(sample)])
+
+    assert f"  the text: {WRITE.arguments['content']}\n" in capsys.readouterr().out
 
 
 def test_yes_answers_for_every_call(sample: Sample, capsys: Said) -> None:

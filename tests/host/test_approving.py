@@ -35,6 +35,12 @@ def test_what_is_cut_is_counted() -> None:
     assert described(call({"content": many}))[-2:] == ["    11", f"    … and {len(many) - 25} more characters"]
 
 
+def test_a_text_that_would_be_published_stands_below_the_arguments() -> None:
+    lines = described(call({"path": "output/main.md"}), "The lamp.\n\x1b[2JNobody rose.")
+
+    assert lines[1:] == ["  path: output/main.md", "  the text:", "    The lamp.", "    \\x1b[2JNobody rose."]
+
+
 def test_arguments_that_are_no_object_are_shown_as_they_are() -> None:
     assert described(call([1, "two"]))[1:] == ['  arguments: [1, "two"]']
 

@@ -65,7 +65,7 @@ def test_a_format_that_is_not_known_is_one_line(tmp_path: Path, capsys: pytest.C
 
 
 def test_each_step_is_a_line_with_its_outcome_and_time(shown: Shown) -> None:
-    assert re.search(r"^resolve_profile +resolved +\d+ ms  default-writer", shown.out, re.MULTILINE)
+    assert re.search(r"^resolve_profile +resolved +\d+ ms  harbour-writer", shown.out, re.MULTILINE)
     assert re.search(r"^finish +completed +\d+ ms", shown.out, re.MULTILINE)
 
 
@@ -73,14 +73,19 @@ def test_each_step_is_a_line_with_its_outcome_and_time(shown: Shown) -> None:
     "line",
     [
         r"call_model +transient .* answered 429",
+        r"dispatch_tools +next_round .* chat.search chat:current#1",
+        r" +worldinfo.read_activated worldinfo:Sill Harbour#7",
+        r" +skill.read skills/slow-reveal/SKILL.md",
+        r"dispatch_tools +approval_needed .* commit waits for approval",
+        r"await_approval +decided .* commit approved",
         r"  backoff +waited .* attempt 2 after 100 ms",
-        r"  attempt +tools_called .* round 1: 1 tool call",
+        r"  attempt +tools_called .* round 1: 3 tool calls",
         r"dispatch_tools +wrote .* write_file output/main.md",
         r"dispatch_tools +next_round .* apply_patch refused: workspace.patch_old_string_not_found",
         r" +apply_patch output/main.md",
         r"dispatch_tools +next_round .* search_files",
-        r"commit +committed .* output/main.md -> message 4 \(replace\)",
-        r"commit +committed .* output/coda.md -> message 4 \(append\)",
+        r"commit +committed .* output/main.md -> message 8 \(replace\)",
+        r"commit +committed .* output/coda.md -> message 8 \(append\)",
         r"dispatch_tools +finish_called .* finish",
     ],
 )
@@ -94,7 +99,7 @@ def test_the_reply_on_the_screen_is_the_one_in_the_chat_file(shown: Shown) -> No
     assert reply["mes"] == DRAFT.replace(FOUND, BETTER) + CODA
     assert reply["mes"] in shown.out
     assert reply["name"] == "Odile Marr"
-    assert len(shown.chat) == 6  # the header, the four messages of the sample, and the reply
+    assert len(shown.chat) == 10  # the header, the eight messages of the sample, and the reply
 
 
 def test_nothing_goes_to_stderr(shown: Shown) -> None:
@@ -130,12 +135,42 @@ def test_each_demo_works_on_a_chat_of_its_own(tmp_path: Path) -> None:
     assert first.chat.read_bytes().split(b"\n")[1:] == second.chat.read_bytes().split(b"\n")[1:]
 
 
-def test_the_demos_profile_is_the_built_in_one_with_a_shorter_wait() -> None:
+def test_the_demos_profile_is_the_built_in_one_with_a_shorter_wait_and_a_question_before_a_commit() -> None:
     profile = parse_profile(json.loads(bundled("profile.json")), known_tools=SEED_TOOLS).to_json()
+    built_in = default_writer().to_json()
 
-    assert profile["run"]["modelRetry"]["intervalMs"] == 100
-    profile["run"]["modelRetry"]["intervalMs"] = 3000
-    assert profile == default_writer().to_json()
+    assert profile["run"]["modelRetry"].pop("intervalMs") == 100
+    assert profile["tools"].pop("approval") == ["workspace.commit"]
+    for document in (profile, built_in):
+        document["run"]["modelRetry"].pop("intervalMs", None)
+        document["tools"].pop("approval", None)
+        for name in ("id", "displayName", "description"):
+            document.pop(name)
+    assert profile == built_in
+
+
+def test_what_the_writer_searches_for_stands_in_the_chat_and_not_in_the_prompt() -> None:
+    assert b"coppers" in bundled("chat.jsonl")
+    assert b"coppers" not in bundled("prompt.json")
+
+
+def test_with_no_terminal_the_demo_says_that_it_answers_itself(shown: Shown) -> None:
+    assert "no terminal to ask at" in shown.out.splitlines()[2]
+
+
+def test_the_word_yes_on_the_command_line_needs_no_telling(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["demo", "--yes", "--data", str(tmp_path)]) == 0
+    assert "no terminal" not in capsys.readouterr().out
+
+
+def test_a_skill_that_the_user_has_changed_stays_as_it_is(tmp_path: Path) -> None:
+    assert exit_code(["demo", "--yes", "--data", str(tmp_path)]) == 0
+    (installed,) = tmp_path.glob("_tauritavern/skills/installed/*/SKILL.md")
+    mine = installed.read_text("utf-8") + "\nAnd hurry.\n"
+    installed.write_text(mine, "utf-8")
+
+    assert exit_code(["demo", "--yes", "--data", str(tmp_path)]) == 0
+    assert installed.read_text("utf-8") == mine
 
 
 def test_the_first_patch_misquotes_the_draft_and_the_second_does_not() -> None:

@@ -10,7 +10,7 @@ import typer
 
 from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json
-from .approving import described
+from .approving import described, to_publish
 from .ending import print_json
 from .options import AsJson, Data, RunName, data_option, existing_data_root, program, read_json
 
@@ -57,13 +57,14 @@ async def _list(root: Path, run_id: str, *, as_json: bool) -> None:
 
     async with Engine(root) as engine:
         found = await engine.pending_approvals(run_id)
+        texts = [await to_publish(engine, each) for each in found]
     if as_json:
         print_json([call.to_json() for call in found])
         return
     if not found:
         typer.echo(f"Run {run_id}: no call waits for a person")
-    for each in found:
-        typer.echo(f"[{each.state}] " + "\n".join(described(each)))
+    for each, published in zip(found, texts, strict=True):
+        typer.echo(f"[{each.state}] " + "\n".join(described(each, published)))
 
 
 async def _decide(root: Path, run_id: str, call_id: str, approved: bool, reason: str | None, edited: Json) -> bool:

@@ -9,8 +9,9 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from ..graph.errors import NotFound
-from ..graph.jsontext import Json, is_object
+from ..graph.errors import NotFound, TreadleError
+from ..graph.jsontext import Json, is_object, loads
+from ..storage.runs import RESOLVED_PROFILE
 from .timeline import Timeline
 from .typed_lines import TypedLines
 
@@ -95,7 +96,7 @@ class Attendant:
         if self._timeline is not None:
             self._timeline.pause()
         self._lines.forget()
-        _say("\n".join(described(call)))
+        _say("\n".join(described(call, await to_publish(self._engine, call))))
         while (said := await self._typed(_QUESTION)) is not None:
             if said.lower() in ("y", "yes"):
                 return await self._decide(call, approved=True)
@@ -114,13 +115,31 @@ class Attendant:
             await self._engine.approve_tool_call(self._run_id, call.call_id, approved, reason)
 
 
-def described(call: PendingApproval) -> list[str]:
-    """The call for a person to judge, long texts cut; whatever could deceive a terminal is spelled out."""
+async def to_publish(engine: Engine, call: PendingApproval) -> str | None:
+    """The text that a commit would put into the chat; None for other calls, and where it can't be read."""
+    if call.name != "workspace.commit" or not is_object(call.arguments):
+        return None
+    path = call.arguments.get("path")
+    try:
+        if not isinstance(path, str) or not path.strip():
+            profile = loads((await engine.read_workspace_file(call.run_id, RESOLVED_PROFILE)).text)
+            path = profile["output"]["messageBodyPath"]
+        return (await engine.read_workspace_file(call.run_id, path)).text
+    except TreadleError:
+        return None
+
+
+def described(call: PendingApproval, published: str | None = None) -> list[str]:
+    """The call for a person to judge, long texts cut; whatever could deceive a terminal is spelled out.
+
+    `published` is the text that the call would put into the chat.
+    """
     lines = [f"{call.name} (call {_plain(call.call_id)}, round {call.round}) asks to run with:"]
     if not is_object(call.arguments):
         return [*lines, *_field("arguments", call.arguments)]
     first = sorted(call.arguments, key=lambda key: key != "path")  # what it is about stands first
-    return [*lines, *(line for key in first for line in _field(key, call.arguments[key]))]
+    lines += [line for key in first for line in _field(key, call.arguments[key])]
+    return lines if published is None else [*lines, *_field("the text", published)]
 
 
 def _field(key: str, value: Json) -> list[str]:

@@ -1,4 +1,4 @@
-"""A fresh copy of the bundled chat, its prompt snapshot and its profile, for one demo."""
+"""A fresh copy of the bundled chat, its prompt snapshot and its profile, for one demo; and the skill they use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from ...graph.jsontext import dumps, loads
+from ...graph.jsontext import Json, dumps, loads
 from ...storage.disk import RealDisk, storage_failed
 
 CHARACTER = "Odile Marr"
@@ -45,6 +45,14 @@ def fresh_sample(data_root: Path) -> Sample:
 def bundled(name: str) -> bytes:
     """A file of the sample, as it was shipped."""
     return files("treadle.host.demo").joinpath(name).read_bytes()
+
+
+def bundled_skill(name: str) -> dict[str, Json]:
+    """A skill of the sample as an import takes it; one that the user has changed since stays as it is."""
+    root = files("treadle.host.demo").joinpath("skills", name)
+    paths = ["SKILL.md", *(f"references/{file.name}" for file in root.joinpath("references").iterdir())]
+    listed = [{"path": path, "content": root.joinpath(path).read_text("utf-8")} for path in paths]
+    return {"kind": "inlineFiles", "files": listed, "source": {"kind": "demo", "id": name}}
 
 
 def _next_folder(demos: Path) -> Path:
