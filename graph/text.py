@@ -56,6 +56,11 @@ def sha256_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def is_binary(data: bytes) -> bool:
+    """More than a quarter of it is NUL: UTF-8 by the letter, perhaps, but UTF-16 without its mark or no text at all."""
+    return data.count(0) * 4 > len(data)
+
+
 def _is_alphabetic_mark(point: int) -> bool:
     row = bisect_right(_MARK_STARTS, point) - 1
     return row >= 0 and point <= _MARK_ENDS[row]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..graph.jsontext import Json
-from ..graph.text import count_chars, count_words, sha256_bytes
+from ..graph.text import count_chars, count_words, is_binary, sha256_bytes
 from .lines import numbered, split
 from .ranking import Sought, Window, sought, tokens, windows
 
@@ -83,6 +83,8 @@ def search(files: Iterable[tuple[str, bytes | None]], query: str, *, context: in
 
 
 def _text(data: bytes) -> str | None:
+    if is_binary(data):
+        return None
     try:
         return data.decode()
     except UnicodeDecodeError:

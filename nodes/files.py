@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 from ..graph.errors import ToolRefused
 from ..graph.paths import WorkspacePath, is_visible, is_writable, parse
-from ..graph.text import sha256_bytes
+from ..graph.text import is_binary, sha256_bytes
 from ..storage.workspace import Entry, FileMissing, IsDirectory, PathUnusable, Workspace, check_name
 from .tool import Bench
-
-MOST_NULS = 4
-"""One byte in so many may be NUL: with more of them a file is UTF-8 by the letter alone, such as UTF-16 without a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ def check_can_hold(workspace: Workspace, path: WorkspacePath) -> bool:
 def read(workspace: Workspace, path: WorkspacePath) -> FileText:
     """The file; raises `workspace.file_not_found`, `.path_is_directory`, `.invalid_path`, `.file_not_text`."""
     data = read_bytes(workspace, path)
-    if data.count(0) * MOST_NULS > len(data):
+    if is_binary(data):
         raise _not_text(path, "much of it is NUL bytes, as in UTF-16 and binary files")
     try:
         return FileText(data, data.decode(), sha256_bytes(data))

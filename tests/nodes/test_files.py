@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nodes.desk import Desk
+from tests.nodes.desk import Desk, desk
 from treadle.graph.errors import ToolRefused
 from treadle.graph.jsontext import Json
 from treadle.graph.paths import WorkspacePath
@@ -80,3 +80,11 @@ def test_folders_and_sizes_read_as_a_sentence() -> None:
     assert folders(("output", "plan", "scratch")) == "output/, plan/ and scratch/"
     assert size(1, 1) == "1 char, 1 word"
     assert size(0, 2) == "0 chars, 2 words"
+
+
+@pytest.mark.parametrize(("data", "text"), [(b"a\x00bc", True), (b"h\x00i\x00", False), (b"\x00", False), (b"", True)])
+def test_a_file_that_is_mostly_nul_is_no_text(data: bytes, text: bool) -> None:
+    seated = desk({"output/a.md": data})
+
+    assert seated.call("workspace.read_file", path="output/a.md").is_error is not text
+    assert seated.call("workspace.search_files", query="x").structured["skippedFiles"] == (0 if text else 1)
