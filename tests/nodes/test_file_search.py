@@ -43,6 +43,12 @@ def test_a_file_that_has_gone_is_skipped_and_counted() -> None:
     assert (found.searched, found.skipped, len(found.hits)) == (1, 1, 1)
 
 
+def test_a_file_that_only_looks_like_text_is_skipped_as_reading_it_is_refused() -> None:
+    found = search([("a.md", "door".encode("utf-16-le")), ("b.md", b"door")], "d", context=0, limit=5)
+
+    assert (found.searched, found.skipped, [hit.path for hit in found.hits]) == (1, 1, ["b.md"])
+
+
 def test_each_file_is_asked_for_once_and_only_when_its_turn_comes() -> None:
     asked: list[str] = []
 
