@@ -16,7 +16,7 @@ from records import answered, completed, response, result
 from work import Laps, instant_model, start_request
 
 from treadle.engine.services import Services
-from treadle.engine.starting import checked_record, lay_down
+from treadle.engine.starting import checked_start, lay_down
 from treadle.gateway.gateway import Exchange
 from treadle.gateway.outgoing import Outgoing
 from treadle.gateway.provider_state import initial
@@ -56,10 +56,10 @@ async def open_loop(folder: Path, rounds: int, laps: Laps, apart: Apart) -> Loop
     """A run laid down below `folder`, before its first round."""
     services = Services(folder, None, instant_model(rounds, laps))
     request = parsed(start_request(rounds))
-    record, profile = await checked_record(services, request)
-    lay_down(services, record, profile, request)
-    equipment = equip(profile, request.prompt_snapshot, services.gateway)
-    return Loop(services, record, equipment, apart)
+    checked = await checked_start(services, request)
+    lay_down(services, checked, request)
+    equipment = equip(checked.profile, request.prompt_snapshot, services.gateway)
+    return Loop(services, checked.record, equipment, apart)
 
 
 class Loop:

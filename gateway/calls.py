@@ -12,6 +12,7 @@ from typing import TypeGuard
 from ..graph.errors import ModelFailed
 from ..graph.identity import CallId
 from ..graph.jsontext import Json, is_object
+from ..graph.mcp_names import alias_of, mcp_name
 from ..graph.messages import (
     Message,
     NativePart,
@@ -71,11 +72,13 @@ def canonical_names(tools: Sequence[ToolSpec]) -> dict[str, str]:
 
 
 def wire_name(name: str) -> str:
-    """A name that servers take: itself, or with each unfit character as `_`, cut to 64.
+    """A name that servers take: itself, a tool's alias, or with each unfit character as `_`, cut to 64.
 
     For a tool's own name that is its alias; for a name that the model made up, what lets the run go on.
     """
-    return name if _WIRE_NAME.fullmatch(name) else (_UNFIT.sub("_", name)[:64] or "_")
+    if _WIRE_NAME.fullmatch(name):
+        return name
+    return alias_of(name) if mcp_name(name) else _UNFIT.sub("_", name)[:64] or "_"
 
 
 def call_id(value: Json, where: str) -> CallId:

@@ -13,6 +13,7 @@ ends the run, or is told to the caller before a run exists.
     +-- RunFailed               the run cannot go on
     +-- RunBusy                 another process drives the run
     +-- HostFailed              the chat host refused
+    +-- McpFailed               a server of outside tools can't be used
     RunCancelled                a signal, not an error: the run was asked to stop
     ToolRefused                 recoverable: told to the model
 """
@@ -163,6 +164,12 @@ class HostFailed(TreadleError):
     """The chat could not take the change."""
 
     code = "agent.chat_commit_failed"
+
+
+class McpFailed(TreadleError):
+    """A server of outside tools can't be used."""
+
+    code = "mcp.server_unavailable"
 
 
 class ToolRefused(Exception):

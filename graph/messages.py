@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from .identity import CallId
 from .jsontext import Json, dumps, is_object
+from .mcp_names import alias_of
 from .text import sha256_bytes
 
 
@@ -177,6 +178,8 @@ class Annotations:
     read_only: bool = False
     mutating: bool = False
     control: bool = False
+    idempotent: bool = False
+    """A second call with the same arguments changes nothing more."""
     source_kind: str | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -187,6 +190,8 @@ class Annotations:
             shown["control"] = True
         if self.mutating:
             shown["mutating"] = True
+        if self.idempotent:
+            shown["idempotent"] = True
         if self.source_kind is not None:
             shown["sourceKind"] = self.source_kind
         return shown
@@ -205,8 +210,8 @@ class ToolSpec:
 
     @property
     def model_name(self) -> str:
-        """The provider-safe alias: every `.` becomes `_`."""
-        return self.name.replace(".", "_")
+        """The provider-safe alias."""
+        return alias_of(self.name)
 
     def to_json(self) -> dict[str, Json]:
         return {

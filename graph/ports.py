@@ -11,6 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from .identity import ChatRef
 from .jsontext import Json
+from .mcp_tools import McpAnswer, McpTool
 
 
 class Clock(Protocol):
@@ -240,6 +241,17 @@ class ReadableHost(Protocol):
     """A chat host whose chats the run's tools may read; other hosts have no chat to search."""
 
     def chat_reader(self, ref: ChatRef) -> ChatReader: ...
+
+
+class McpTools(Protocol):
+    """The servers whose tools one run may call. Blocking: called in a thread, one call at a time."""
+
+    def call(self, tool: McpTool, arguments: dict[str, Json]) -> McpAnswer:
+        """Call the tool once; raises ToolRefused `mcp.*` for what kept it from an answer.
+
+        Raises RunCancelled as soon as the run is cancelled; the server is told to stop.
+        """
+        ...
 
 
 AskKind = Literal["chat_commit", "persist_metadata", "approval"]

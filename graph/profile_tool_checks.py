@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .mcp_names import is_many, is_shown, mcp_name
 from .profile_faults import Fault, Known, id_faults, keyed
 from .profile_schema import Delegation, Profile
 
@@ -19,15 +20,17 @@ def tools_faults(profile: Profile, known: Known) -> Iterator[Fault]:
     approval = () if tools.approval == "mutating" else tools.approval
     for listed, names in (("allow", tools.allow), ("deny", tools.deny), ("approval", approval)):
         for index, name in enumerate(names):
-            if name not in known.tools:
-                message = f"names {name!r}, which is no tool; the tools are {', '.join(known.tools)}"
+            if name not in known.tools and mcp_name(name) is None:
+                message = (
+                    f"names {name!r}, which is no tool; the tools are {', '.join(known.tools)}, mcp.<server>.<tool>"
+                )
                 yield Fault("agent.profile_unknown_tool", f"tools.{listed}[{index}]", message)
     if "workspace.write_file" not in profile.visible_tools:
         yield Fault("agent.profile_output_writer_required", "tools.allow", "must hold workspace.write_file, not denied")
     yield from _descriptions(profile, known)
     for name, budget in tools.max_calls_per_tool.items():
         path = keyed("tools.maxCallsPerTool", name)
-        if name not in profile.visible_tools:
+        if not _shows(profile, name):
             yield Fault(
                 "agent.profile_tool_budget_invisible", path, "must be for a tool that is allowed and not denied"
             )
@@ -35,11 +38,16 @@ def tools_faults(profile: Profile, known: Known) -> Iterator[Fault]:
             yield Fault("agent.profile_tool_budget_invalid", path, "must be 1 or more")
 
 
+def _shows(profile: Profile, name: str) -> bool:
+    """Of MCP tools it is known only at a run's start what `*` stands for."""
+    return is_shown(name, profile.tools.allow, profile.tools.deny)
+
+
 def _descriptions(profile: Profile, known: Known) -> Iterator[Fault]:
     for name, override in profile.tools.tool_descriptions.items():
         path = keyed("tools.toolDescriptions", name)
         arguments = known.properties.get(name)
-        if name not in profile.visible_tools:
+        if is_many(name) or not _shows(profile, name):
             message = "must be for a tool that is allowed and not denied"
             yield Fault("agent.profile_tool_description_invisible", path, message)
         if override.description is not None and not override.description.strip():

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..graph.errors import EffectUnknown, InvalidData, InvalidInput, StorageFailed, ToolRefused, TreadleError
+from ..graph.errors import (
+    EffectUnknown,
+    InvalidData,
+    InvalidInput,
+    RunCancelled,
+    StorageFailed,
+    ToolRefused,
+    TreadleError,
+)
 from ..graph.events import Event, EventType, Level
 from ..graph.jsontext import Json
 from ..graph.messages import Finish, ModelResponse, ToolCall, ToolResult, tool_result
@@ -21,7 +29,7 @@ from . import approval
 from .argument_check import check_arguments
 from .deps import Run
 from .rounds import arguments_path, result_path
-from .tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, ToolOutcome
+from .tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, Tool, ToolOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +81,24 @@ def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
     except ToolRefused as refusal:
         _make(run, seat, *_refused(run, seat, refusal, began, clock, started=False))
         return Dispatched(None, counted=False)
-    waits = approval.needed(run.profile, run.tools[seat.call.name].spec) and not seat.approved
-    if _is_read_only(run, seat) and not waits:
+    tool = run.tools[seat.call.name]
+    waits = approval.needed(run.profile, tool.spec) and not seat.approved
+    was_started = _find(run, seat, EventType.TOOL_CALL_STARTED) is not None
+    if _works_at_once(tool) and not waits:
         # it plans nothing that the start must tell, so the start is told while it works
         _make(run, seat, *_opening(run, seat), *_started(run, seat))
     try:
+        if was_started and tool.acts_outside and not tool.is_repeatable:
+            raise _unknown_effect(seat)
         planned = _plan(run, seat, waits=waits)
     except ToolRefused as refusal:
         _make(run, seat, *_refused(run, seat, refusal, began, clock, started=True))
         return Dispatched(None, counted=True)
+    except RunCancelled:
+        run.folder.apply(_failed(seat, "the run was cancelled"))
+        raise
     except TreadleError as error:
-        run.folder.apply(*_opening(run, seat), *_started(run, seat), _failed(seat, error))
+        run.folder.apply(*_opening(run, seat), *_started(run, seat), _failed(seat, str(error)))
         raise
     if isinstance(planned, ApprovalAsked):
         _make(run, seat, *_opening(run, seat), *_asking(seat))
@@ -92,7 +107,7 @@ def dispatch(run: Run, seat: Seat, clock: Clock) -> Dispatched:
         _perform(run, seat, planned, began, clock)
     except (InvalidInput, InvalidData, StorageFailed) as error:
         if _find(run, seat, EventType.TOOL_CALL_STARTED) is not None:
-            run.folder.apply(_failed(seat, error))
+            run.folder.apply(_failed(seat, str(error)))
         raise
     return Dispatched(planned, counted=True)
 
@@ -116,6 +131,7 @@ def bench(run: Run, commit_count: int) -> Bench:
         chat=run.chat,
         chat_messages=run.folder.record.chat_head.message_count,
         snapshot=lambda: run.folder.read_json(PROMPT_SNAPSHOT),
+        mcp=run.mcp,
         skills=run.skills,
         skill_spending=run.skill_spending,
     )
@@ -170,7 +186,7 @@ def _gate(run: Run, seat: Seat) -> None:
 def _plan(run: Run, seat: Seat, *, waits: bool) -> ToolOutcome | ApprovalAsked:
     """What the call comes to, or that a person must be asked: of a call that would be refused nobody is."""
     tool = run.tools[seat.call.name]
-    if waits and (_is_read_only(run, seat) or tool.spec.source != "builtin"):
+    if waits and _works_at_once(tool):
         check_arguments(tool, seat.arguments)
         return ApprovalAsked()  # it works where others plan, so it must not run yet
     planned = _planned(run, seat)
@@ -180,8 +196,9 @@ def _plan(run: Run, seat: Seat, *, waits: bool) -> ToolOutcome | ApprovalAsked:
     return ApprovalAsked() if waits else planned
 
 
-def _is_read_only(run: Run, seat: Seat) -> bool:
-    return run.tools[seat.call.name].spec.annotations.read_only
+def _works_at_once(tool: Tool) -> bool:
+    """Whether running it is all there is to the call, where others plan a change that is made after."""
+    return tool.spec.annotations.read_only or tool.acts_outside
 
 
 def _make(run: Run, seat: Seat, *changes: Change) -> None:
@@ -245,9 +262,17 @@ def _ended(seat: Seat, result: ToolResult, elapsed: int) -> Log:
     return Log(EventType.TOOL_CALL_COMPLETED, payload)
 
 
-def _failed(seat: Seat, error: TreadleError) -> Log:
+def _unknown_effect(seat: Seat) -> ToolRefused:
+    return ToolRefused(
+        "mcp.effect_unknown",
+        f"A crash came between this call of {seat.call.model_name} and its answer. Whether it was carried out is not known, "
+        "and it was not made again. Find out before you repeat it.",
+    )
+
+
+def _failed(seat: Seat, message: str) -> Log:
     """What ends the run: the short form, and no result."""
-    failed = {"round": seat.round, "callId": seat.call.id, "name": seat.call.name, "message": str(error)}
+    failed = {"round": seat.round, "callId": seat.call.id, "name": seat.call.name, "message": message}
     return Log(EventType.TOOL_CALL_FAILED, failed, Level.ERROR)
 
 

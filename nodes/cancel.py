@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ..graph.errors import RunCancelled
@@ -17,6 +18,7 @@ class CancelSignal:
     def __init__(self) -> None:
         self._raised = False
         self._waiting: set[asyncio.Task[Any]] = set()
+        self._stops: set[Callable[[], object]] = set()
 
     @property
     def is_raised(self) -> bool:
@@ -27,11 +29,27 @@ class CancelSignal:
         self._raised = True
         for task in list(self._waiting):
             task.cancel()
+        for stop in list(self._stops):
+            stop()
 
     def check(self) -> None:
         """Raises RunCancelled once the signal is up."""
         if self._raised:
             raise RunCancelled
+
+    @contextmanager
+    def stopping(self, stop: Callable[[], object]) -> Generator[None]:
+        """While it is open, `stop` is called when the signal goes up, or at once where it is up; it may be twice.
+
+        For what a thread waits for; `stop` is called on the loop's thread or on this one.
+        """
+        self._stops.add(stop)
+        try:
+            if self._raised:
+                stop()
+            yield
+        finally:
+            self._stops.discard(stop)
 
     async def guard(self, work: Coroutine[Any, Any, T]) -> T:
         """The work's result, or RunCancelled the moment the signal goes up; the work is then cancelled.

@@ -13,7 +13,7 @@ from ..gateway.gateway import ModelGateway
 from ..graph.errors import RunFailed, TreadleError
 from ..graph.jsontext import Json
 from ..graph.messages import ToolResult, ToolSpec
-from ..graph.ports import Ask, ChatReader, Clock
+from ..graph.ports import Ask, ChatReader, Clock, McpTools
 from ..graph.profile import ResolvedProfile
 from ..storage.checkpoints import CheckpointStore
 from ..storage.folder import Change, RunFolder
@@ -59,6 +59,7 @@ class Run:
     ask: Ask
     cancel: CancelSignal = field(default_factory=CancelSignal)
     chat: ChatReader | None = None
+    mcp: McpTools | None = None
     skills: SkillShelf | None = None
     reads: ReadState = field(default_factory=ReadState)
     skill_spending: SkillSpending = field(default_factory=SkillSpending)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from ..gateway.connections.dialects import KEY as DIALECT
 from ..gateway.connections.sources import RECORD
 from ..gateway.gateway import ModelGateway
+from ..gateway.schemas.rules import RULES, tool_parameters
 from ..graph.errors import InvalidInput, NotFound
 from ..graph.jsontext import Json
+from ..graph.mcp_tools import McpTool, thawed
 from ..graph.profile import ResolvedProfile, resolved_profile
 from ..storage.folder import RunFolder
-from ..storage.runs import PROMPT_SNAPSHOT, RESOLVED_PROFILE
+from ..storage.runs import MCP_TOOLS, PROMPT_SNAPSHOT, RESOLVED_PROFILE
 from . import registry
 from .conversation import Conversation
 from .deps import Equipment
+from .mcp_tool import mcp_tools
 from .prompt import agent_system_prompt, render_specs
 from .snapshot import payload_of
 from .snapshot_messages import messages_of, settings_of
@@ -24,20 +27,25 @@ from .snapshot_messages import messages_of, settings_of
 def load(folder: RunFolder, gateway: ModelGateway) -> Equipment:
     """Raises InvalidData where an input file is missing or damaged."""
     profile = resolved_profile(folder.read_json(RESOLVED_PROFILE))
-    return equip(profile, folder.read_json(PROMPT_SNAPSHOT), gateway)
+    outside = thawed(folder.read_json(MCP_TOOLS)) if folder.has(MCP_TOOLS) else ()
+    return equip(profile, folder.read_json(PROMPT_SNAPSHOT), gateway, outside)
 
 
-def equip(profile: ResolvedProfile, snapshot: Json, gateway: ModelGateway) -> Equipment:
+def equip(
+    profile: ResolvedProfile, snapshot: Json, gateway: ModelGateway, outside: Sequence[McpTool] = ()
+) -> Equipment:
     """The equipment for a snapshot under a profile; raises InvalidInput for prompts that can't be sent.
 
     Raises NotFound or InvalidInput for a stored connection that is missing or wrong, and ModelFailed
     `model.provider_denied` where the policy does not allow what was chosen.
     """
     payload = payload_of(snapshot)
-    tools = registry.TOOLS
+    tools = {**registry.TOOLS, **mcp_tools(outside)}
     specs = render_specs(profile, tuple(tool.spec for tool in tools.values()))
     settings = _settings(profile, payload, gateway)
     connection = gateway.connect(settings)
+    for tool in outside:  # a schema that can't be sent is told before anything is
+        tool_parameters(tool.spec, RULES[connection.format])
     opening = messages_of(payload, agent_system_prompt(profile, specs))
     conversation = Conversation(gateway, connection, opening)
     return Equipment(profile, tools, specs, settings, connection, conversation)

@@ -14,7 +14,7 @@ from ..graph.events import EventType
 from ..graph.jsontext import Json
 from ..graph.messages import ToolSpec
 from ..graph.paths import WorkspacePath
-from ..graph.ports import ChatReader, CommitMode
+from ..graph.ports import ChatReader, CommitMode, McpTools
 from ..graph.profile import ResolvedProfile
 from ..storage.skill_shelf import SkillShelf
 from ..storage.workspace import Workspace
@@ -80,6 +80,7 @@ class Bench:
     """How many messages of the chat the run may see, from the first: frozen at its start."""
     snapshot: Callable[[], Json] = dict
     """The run's prompt snapshot, read when it is asked for; raises InvalidData where it is damaged."""
+    mcp: McpTools | None = None
     skills: SkillShelf | None = None
     skill_spending: SkillSpending = field(default_factory=SkillSpending)
 
@@ -95,3 +96,7 @@ class Tool:
     """Keys that the schema does not name are refused; else they are left alone, at every level."""
     ignores_arguments: bool = False
     """Nothing that is sent can keep the tool from running but arguments that were cut off."""
+    acts_outside: bool = False
+    """It may change what is not ours before it answers: a call is journalled before it is made."""
+    is_repeatable: bool = True
+    """Of one that acts outside: a call of which a crash hid the answer is made again."""

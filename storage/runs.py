@@ -20,9 +20,12 @@ EVENTS = "events.jsonl"
 DATABASE = "run.sqlite"
 PROMPT_SNAPSHOT = "input/prompt_snapshot.json"
 RESOLVED_PROFILE = "input/resolved_profile.json"
+MCP_TOOLS = "input/mcp_tools.json"
 GENERATION_INTENT = "input/generation_intent.json"
 FROZEN_INPUT = "input/frozen_run_input_snapshot.json"
 MANIFEST = "manifest.json"
+MCP_LOGS = "mcp-logs"
+"""The folder of what the run's MCP servers said on their standard error, a file each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ class _GraphHouse:
         run = self._open.pop(state.run_id, None)
         if run is not None:
             self._services.gateway.close_session(run.id)
+            self._services.mcp.let_go(run.id)
             await in_thread(run.folder.close)
 
     def took(self, transition: Transition) -> None:

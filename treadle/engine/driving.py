@@ -117,6 +117,7 @@ class Driving:
         Its socket goes in the background: a server that does not let go of it delays nothing.
         """
         self._services.gateway.close_session(active.run.id)
+        self._services.mcp.let_go(active.run.id)
         closing = asyncio.ensure_future(in_thread(active.run.folder.close))
         try:
             await asyncio.shield(closing)

@@ -31,7 +31,7 @@ from .profiles import Profiles
 from .resuming import resume
 from .services import Services
 from .skills import Skills
-from .starting import begin_run, checked_record, existing
+from .starting import begin_run, checked_start, existing
 from .subscribing import PAGE, Handler, OnError, Subscription
 
 
@@ -83,6 +83,7 @@ class Engine:
     async def close(self) -> None:
         """Stop driving; runs that have not ended stay as they are and can be resumed."""
         await self._driving.close()
+        await in_thread(self.services.mcp.close)
         await self.services.gateway.close()
 
     async def start_run_with_prompt_snapshot(self, request: StartRequest | dict[str, Json]) -> RunHandle:
@@ -264,12 +265,12 @@ class Engine:
     async def _start(self, request: StartRequest) -> RunHandle:
         stored = await in_thread(lambda: existing(self.services, request))
         if stored is None:
-            record, profile = await checked_record(self.services, request)
-            run = await in_thread(lambda: begin_run(self.services, record, profile, request, self._asking.for_run))
+            checked = await checked_start(self.services, request)
+            run = await in_thread(lambda: begin_run(self.services, checked, request, self._asking.for_run))
             if run is not None:
-                self._driving.begin(run, RunState(run_id=record.id))
-                return handle_of(record)
-            stored = await in_thread(lambda: existing(self.services, request)) or record
+                self._driving.begin(run, RunState(run_id=run.id))
+                return handle_of(checked.record)
+            stored = await in_thread(lambda: existing(self.services, request)) or checked.record
         return handle_of(stored)
 
     def _journal_of(self, run_id: str) -> reading.PageReader | None:

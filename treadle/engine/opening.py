@@ -18,7 +18,7 @@ from ..storage.checkpoints import CheckpointStore
 from ..storage.database import RunDatabase
 from ..storage.folder import RunFolder
 from ..storage.journal import Journal
-from ..storage.runs import DATABASE, EVENTS, RunRecord
+from ..storage.runs import DATABASE, EVENTS, MCP_LOGS, RunRecord
 from ..storage.workspace import FolderWorkspace
 from .services import Services
 
@@ -82,6 +82,7 @@ def _run(services: Services, folder: RunFolder, ask_for: AskFor) -> Run:
         wire_log=WireLog(services.wire_level()),
     )
     run.ask = ask_for(run)
+    run.mcp = services.mcp.for_run(run.id, path / MCP_LOGS, run.cancel)
     return run
 
 

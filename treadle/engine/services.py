@@ -21,12 +21,14 @@ from ..nodes.plain_assembler import PlainAssembler
 from ..nodes.profile_rules import checked_profile
 from ..storage.connections import ConnectionFiles
 from ..storage.disk import Disk, RealDisk
+from ..storage.mcp_servers import McpServersFile
 from ..storage.presets import PresetFiles
 from ..storage.profiles import ProfileFiles
 from ..storage.runs import RunStore
 from ..storage.secrets import secrets_below
 from ..storage.skills import SkillStore
 from ..storage.wire_log import LEVELS, WireLevel
+from .mcp_sessions import McpSessions
 
 
 class SystemClock:
@@ -79,6 +81,7 @@ class Services:
     profiles: ProfileFiles = field(init=False)
     skills: SkillStore = field(init=False)
     gateway: ModelGateway = field(init=False)
+    mcp: McpSessions = field(init=False)
 
     def __post_init__(self) -> None:
         if self.wire_log is not None and self.wire_log not in LEVELS:
@@ -95,6 +98,7 @@ class Services:
         secrets = self.secrets or secrets_below(self.data_root)
         gateway = ModelGateway(transport, secrets, self.clock, sockets=sockets, connections=connections)
         object.__setattr__(self, "gateway", gateway)
+        object.__setattr__(self, "mcp", McpSessions(McpServersFile(self.data_root, self.disk), secrets))
 
     def preset(self, api_id: str, name: str) -> Json | None:
         """Blocking; None where there is none of that name."""

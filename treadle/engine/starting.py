@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..graph.canonical import canonical_sha256
 from ..graph.errors import InvalidData, InvalidInput
 from ..graph.events import EventType
 from ..graph.identity import RunId, segment, stable_chat_id, workspace_id
+from ..graph.mcp_tools import McpTool, frozen
 from ..graph.ports import ChatHead
 from ..graph.profile import ResolvedProfile
 from ..graph.status import RunStatus
@@ -21,22 +24,33 @@ from ..storage.runs import (
     EVENTS,
     FROZEN_INPUT,
     GENERATION_INTENT,
+    MCP_TOOLS,
     PROMPT_SNAPSHOT,
     RESOLVED_PROFILE,
     RunRecord,
     timestamp,
 )
+from .mcp_offer import offer
 from .opening import AskFor, open_run
 from .profile_choice import chosen_profile
 from .services import Services
 
 
-async def checked_record(services: Services, request: StartRequest) -> tuple[RunRecord, ResolvedProfile]:
-    """The record and the profile of the run that the request asks for; raises what refuses it, and changes nothing."""
+class Checked(NamedTuple):
+    """What a run that may be made is to be frozen as."""
+
+    record: RunRecord
+    profile: ResolvedProfile
+    mcp_tools: tuple[McpTool, ...]
+
+
+async def checked_start(services: Services, request: StartRequest) -> Checked:
+    """The run that the request asks for, not yet made; raises what refuses it, and changes nothing."""
     check_snapshot(request)
-    profile = await in_thread(lambda: _profile_of(services, request))
-    check_start(request, profile)
-    await in_thread(lambda: _check_equipped(services, profile, request))
+    asked = await in_thread(lambda: _profile_of(services, request))
+    check_start(request, asked)
+    profile, mcp_tools = await in_thread(lambda: offer(asked, services.mcp))
+    await in_thread(lambda: _check_equipped(services, profile, request, mcp_tools))
     stable = await _stable_chat_id(services, request)
     head = ChatHead(0, None)
     if services.host is not None:
@@ -64,14 +78,15 @@ async def checked_record(services: Services, request: StartRequest) -> tuple[Run
         chat_head=head,
         persist_base_state_id=newest,
     )
-    return record, profile
+    return Checked(record, profile, mcp_tools)
 
 
-def lay_down(services: Services, record: RunRecord, profile: ResolvedProfile, request: StartRequest) -> bool:
+def lay_down(services: Services, checked: Checked, request: StartRequest) -> bool:
     """The input files, then the record: a run exists once its record does. Blocking.
 
     False, with nothing changed, where another process made the run meanwhile.
     """
+    record, profile, mcp_tools = checked
     folder, disk = services.store.folder(record), services.disk
     try:
         with chat_lock(services.store.chat_folder(record.workspace_id)):
@@ -80,24 +95,25 @@ def lay_down(services: Services, record: RunRecord, profile: ResolvedProfile, re
             disk.remove(folder / EVENTS)  # of a start that a crash cut off before its record
             disk.replace(folder / PROMPT_SNAPSHOT, pretty(request.prompt_snapshot))
             disk.replace(folder / RESOLVED_PROFILE, pretty(profile.to_json()))
+            disk.remove(folder / MCP_TOOLS)
+            if mcp_tools:
+                disk.replace(folder / MCP_TOOLS, pretty(frozen(mcp_tools)))
             if request.generation_intent is not None:
                 disk.replace(folder / GENERATION_INTENT, pretty(request.generation_intent))
-            frozen = frozen_input_of(request)
-            if frozen is not None:
-                disk.replace(folder / FROZEN_INPUT, pretty(frozen))
+            frozen_input = frozen_input_of(request)
+            if frozen_input is not None:
+                disk.replace(folder / FROZEN_INPUT, pretty(frozen_input))
             services.store.save(record)
     except OSError as error:
         raise storage_failed(error, f"making run {record.id}") from error
     return True
 
 
-def begin_run(
-    services: Services, record: RunRecord, profile: ResolvedProfile, request: StartRequest, ask_for: AskFor
-) -> Run | None:
+def begin_run(services: Services, checked: Checked, request: StartRequest, ask_for: AskFor) -> Run | None:
     """The run on disk, its lease ours, `run_created` in its journal; None where another process made it. Blocking."""
-    if not lay_down(services, record, profile, request):
+    if not lay_down(services, checked, request):
         return None
-    return _opened(services, record, ask_for)
+    return _opened(services, checked.record, ask_for)
 
 
 def created(record: RunRecord) -> Log:
@@ -117,11 +133,11 @@ async def attach_or_begin(services: Services, request: StartRequest, ask_for: As
     """The run that the request asks for, opened: a new one, or the one of this id that began with the same input."""
     stored = await in_thread(lambda: existing(services, request))
     if stored is None:
-        record, profile = await checked_record(services, request)
-        run = await in_thread(lambda: begin_run(services, record, profile, request, ask_for))
+        checked = await checked_start(services, request)
+        run = await in_thread(lambda: begin_run(services, checked, request, ask_for))
         if run is not None:
             return run
-        stored = await in_thread(lambda: existing(services, request)) or record
+        stored = await in_thread(lambda: existing(services, request)) or checked.record
     return await in_thread(lambda: _opened(services, stored, ask_for))
 
 
@@ -158,9 +174,11 @@ def input_sha256(request: StartRequest) -> str:
     return canonical_sha256(request.to_json())
 
 
-def _check_equipped(services: Services, profile: ResolvedProfile, request: StartRequest) -> None:
+def _check_equipped(
+    services: Services, profile: ResolvedProfile, request: StartRequest, mcp_tools: tuple[McpTool, ...]
+) -> None:
     """Raises what the run would miss: prompts, a connection, a skill that the profile names. Blocking."""
-    equip(profile, request.prompt_snapshot, services.gateway)
+    equip(profile, request.prompt_snapshot, services.gateway, mcp_tools)
     rules = profile.definition.skills
     wanted = [name for name in rules.visible if name != "*" and name not in rules.deny and "*" not in rules.deny]
     installed = {skill.name for skill in services.skills.skills()} if wanted else set[str]()
