@@ -25,6 +25,7 @@ _FAMILIES = (
     "journal",
     "llm_connection",
     "llm_settings",
+    "mcp",
     "model",
     "prompt_assembly",
     "secret",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
@@ -17,7 +17,6 @@ from ..graph.messages import Annotations
 from ..graph.profile import ResolvedProfile
 from ..graph.profile_schema import Tools
 from .mcp_client import Listed
-from .mcp_sessions import McpSessions
 from .mcp_settings import ServerSettings
 
 MOST_TOOLS = 100
@@ -33,7 +32,13 @@ class Offer(NamedTuple):
     tools: tuple[McpTool, ...]
 
 
-def offer(profile: ResolvedProfile, sessions: McpSessions) -> Offer:
+class Servers(Protocol):
+    def settings(self) -> Mapping[str, ServerSettings]: ...
+
+    def listed(self, servers: Iterable[str]) -> dict[str, tuple[Listed, ...]]: ...
+
+
+def offer(profile: ResolvedProfile, servers: Servers) -> Offer:
     """What the run of this profile gets; servers are asked only where it names them. Blocking.
 
     Raises NotFound or InvalidInput `mcp.server_denied`, `mcp.tool_denied`, `mcp.tool_invalid` or
@@ -43,10 +48,10 @@ def offer(profile: ResolvedProfile, sessions: McpSessions) -> Offer:
     named = list(_named(tools))
     if not named:
         return Offer(profile, ())
-    settings = sessions.settings()
+    settings = servers.settings()
     for where, name in named:
         _check_server(where, name, settings)
-    listed = sessions.listed(dict.fromkeys(name.server for _, name in _in(tools.allow, "allow")))
+    listed = servers.listed(dict.fromkeys(name.server for _, name in _in(tools.allow, "allow")))
     usable = {server: _usable(settings[server], offered) for server, offered in listed.items()}
     for where, name in named:
         if name.server in usable:

@@ -18,6 +18,7 @@ from . import (
     connection_commands,
     demo_command,
     graph_command,
+    mcp_commands,
     profile_commands,
     resume_commands,
     run_command,
@@ -48,6 +49,7 @@ app.add_typer(connection_commands.app, name="connections")
 app.add_typer(profile_commands.app, name="profiles")
 app.add_typer(secret_commands.app, name="secrets")
 app.add_typer(skill_commands.app, name="skills")
+app.add_typer(mcp_commands.app, name="mcp-servers")
 app.command("wire")(wire_command.wire)
 app.command("approve")(approve_command.approve)
 app.command("resume")(resume_commands.resume)

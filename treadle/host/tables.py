@@ -135,6 +135,25 @@ def file_table(files: Sequence[dict[str, Json]]) -> Table:
     return _table(("bytes", "kind", "path"), rows)
 
 
+def mcp_server_table(rows: Sequence[dict[str, Json]]) -> Table:
+    shown = [
+        (Text(row["name"]), Text(row["transport"]), Text("on" if row["enabled"] else "off"), Text(row["server"]))
+        for row in rows
+    ]
+    return _table(("name", "over", "", "server"), shown)
+
+
+def mcp_tool_table(rows: Sequence[dict[str, Json]]) -> Table:
+    """One row a tool; what its server wrote can't move the cursor or change a colour."""
+    shown: list[tuple[Text, ...]] = []
+    for row in rows:
+        usable = bool(row["name"] and row["allowed"])
+        name = row["name"] or f"{row['tool']} (no profile can name it)"
+        words = (name, "yes" if usable else "no", ", ".join(row["marks"]), (row["description"] or "").split("\n")[0])
+        shown.append(tuple(Text(_plain(word), style="" if usable else "dim") for word in words))
+    return _table(("name", "usable", "marks", "description"), shown)
+
+
 def pair_table(document: dict[str, Json]) -> Table:
     """A field a row; what is null is left out."""
     pairs = [(key, value) for key, value in document.items() if value is not None]
@@ -164,6 +183,10 @@ def _table(names: tuple[str, ...], rows: Sequence[tuple[Text, ...]]) -> Table:
         last.no_wrap, last.overflow = True, "ellipsis"
         table.add_row(*whole, last)
     return table
+
+
+def _plain(text: str) -> str:
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def _status(status: RunStatus) -> Text:
