@@ -93,7 +93,7 @@ class Tool:
     judges: frozenset[str] = frozenset()
     """Top-level fields that only `run` judges: it tells their faults by a code of its own, or takes more than the schema."""
     closed: bool = False
-    """Keys that the schema does not name are refused; else they are left alone, at every level."""
+    """What the schema says of other keys than it names holds; else they are left alone, at every level."""
     ignores_arguments: bool = False
     """Nothing that is sent can keep the tool from running but arguments that were cut off."""
     acts_outside: bool = False

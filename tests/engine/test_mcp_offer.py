@@ -103,7 +103,7 @@ def test_a_name_that_means_nothing_is_refused_with_its_place(tools: dict[str, Js
         (listed("long", description="x" * (DESCRIPTION_CHARS + 1)), "more than 16000 characters"),
         (listed("big", schema={**OBJECT, "description": "x" * SCHEMA_BYTES}), "64000 are taken"),
         (listed("list", schema={"type": "array"}), "no object"),
-        (listed("odd", schema={"type": "object", "properties": {"a": {"type": "nothing"}}}), "its schema is none"),
+        (listed("odd", schema={"type": "object", "properties": {"a": {"type": "nothing"}}}), "the schema is broken at"),
         (listed(alias_of("mcp.shed.a.b").removeprefix("mcp_shed_")), "by the same name as"),
     ],
 )

@@ -92,7 +92,7 @@ async def test_calls_that_fail_are_told_to_the_model_and_the_run_goes_on(stage: 
     assert [code for code, _ in told] == [
         "tool.invalid_arguments", "tool.invalid_arguments", "mcp.tool_error", "mcp.server_unavailable",
     ]  # fmt: skip
-    assert "a: 'one' is not of type 'integer'" in told[0][1]
+    assert 'a must be a whole number, not "one"' in told[0][1]
     assert told[2][1].endswith("the shed is locked")
     assert "Whether the call was carried out is not known" in told[3][1]
     assert (shed.result(4).structured, shed.starts) == ({"total": 3}, 3)  # one to ask what there is, one died

@@ -11,6 +11,7 @@ from treadle.graph.jsontext import Json
 from treadle.graph.mcp_tools import McpAnswer, McpTool, mcp_tool
 from treadle.graph.messages import Annotations
 from treadle.graph.paths import ROOTS
+from treadle.nodes.argument_check import check_arguments
 from treadle.nodes.mcp_tool import mcp_tools
 from treadle.nodes.reads import ReadState
 from treadle.nodes.tool import Answer, Bench
@@ -33,9 +34,12 @@ class Servers:
         return self.answer
 
 
-def call(servers: Servers | None, arguments: Json, **properties: Json) -> object:
-    schema: dict[str, Json] = {"type": "object", "properties": properties, "$defs": DEFS}
+def call(servers: Servers | None, arguments: Json, *, additional: bool = True, **properties: Json) -> object:
+    schema: dict[str, Json] = {
+        "type": "object", "properties": properties, "$defs": DEFS, "additionalProperties": additional,
+    }  # fmt: skip
     made = mcp_tools([mcp_tool("mcp.shed.add", None, None, schema, Annotations(mutating=True))])["mcp.shed.add"]
+    check_arguments(made, arguments)
     return made.run(arguments, replace(BENCH, mcp=servers))
 
 
@@ -50,11 +54,11 @@ def test_what_fits_goes_to_the_server_and_its_answer_comes_back() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("{", "must be an object"),
+        ("{", "cut off in the middle"),
         ([], "must be an object"),
-        ({"pair": {"a": "one"}}, "$.pair.a: 'one' is not of type 'integer'"),
-        ({"pair": {}}, "$.pair: 'a' is a required property"),
-        ({"pair": None}, "$.pair: None is not of type 'object'"),
+        ({"pair": {"a": "one"}}, 'pair.a must be a whole number, not "one"'),
+        ({"pair": {}}, "pair.a is missing"),
+        ({"pair": None}, "pair must be an object, not null"),
     ],
 )
 def test_what_does_not_fit_never_reaches_the_server(arguments: Json, says: str) -> None:
@@ -67,10 +71,13 @@ def test_what_does_not_fit_never_reaches_the_server(arguments: Json, says: str) 
     assert servers.asked == []
 
 
-def test_a_reference_that_leads_out_of_the_schema_is_not_fetched() -> None:
-    assert call(Servers(), {"pair": 1}, pair={"$ref": "http://127.0.0.1:9/schema.json"}) == Answer(
-        "three", {"total": 3}
-    )
+def test_keys_that_the_schema_refuses_are_refused_and_others_go_to_the_server() -> None:
+    servers = Servers()
+    call(servers, {"more": 1})
+    with pytest.raises(ToolRefused, match="more"):
+        call(servers, {"more": 1}, additional=False)
+
+    assert servers.asked == [("add", {"more": 1})]
 
 
 def test_an_answer_that_is_a_fault_is_told_as_one_and_a_run_without_servers_says_so() -> None:

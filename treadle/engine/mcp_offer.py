@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import validator_for
-
-from ..graph.errors import InvalidInput, NotFound
+from ..graph.errors import InvalidData, InvalidInput, NotFound
 from ..graph.jsontext import dumps
 from ..graph.mcp_names import ALL, McpName, is_tool, mcp_name
 from ..graph.mcp_tools import McpTool, mcp_tool
 from ..graph.messages import Annotations
 from ..graph.profile import ResolvedProfile
 from ..graph.profile_schema import Tools
+from ..nodes.argument_schema import compiled
 from .mcp_client import Listed
 from .mcp_settings import ServerSettings
 
@@ -168,9 +166,9 @@ def _check_fit(name: str, tool: Listed) -> None:
     if tool.schema.get("type") != "object":
         raise _unfit(name, "its arguments are no object")
     try:
-        validator_for(tool.schema).check_schema(tool.schema)
-    except SchemaError as error:
-        raise _unfit(name, f"its schema is none: {error.message[:200]}") from None
+        compiled(tool.schema, closed=True)
+    except InvalidData as error:
+        raise _unfit(name, error.message[:200]) from None
 
 
 def _check_aliases(tools: Sequence[McpTool]) -> None:
