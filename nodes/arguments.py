@@ -15,9 +15,6 @@ from ..graph.paths import WorkspacePath, parse
 
 INVALID = "tool.invalid_arguments"
 
-MOST_NUMBER = 2**64 - 1
-"""What is larger counts nothing that there is, and could fill a message with its digits."""
-
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -78,18 +75,16 @@ class Given:
         return None if value is None else _string(self.where + key, value).strip() or None
 
     def optional_number(self, key: str) -> int | None:
-        """A whole number of 0 to `MOST_NUMBER`; None where it is absent."""
+        """A whole number of 0 or more; None where it is absent."""
         if key not in self.fields:
             return None
         value = self.fields[key]
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise refused(f"{self.where}{key} must be a whole number of 0 or more, not {shown(value)}.")
-        if value > MOST_NUMBER:
-            raise refused(f"{self.where}{key} must be a smaller number than {shown(value)}.")
         return value
 
     def required_number(self, key: str) -> int:
-        """A whole number of 0 to `MOST_NUMBER`."""
+        """A whole number of 0 or more."""
         value = self.optional_number(key)
         if value is None:
             raise refused(f"{self.where}{key} is missing; it must be a whole number of 0 or more.")

@@ -8,7 +8,7 @@ from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.text import count_chars, count_words
-from ..arguments import given, integer, schema, string
+from ..arguments import given, integer, schema, shown, string
 from ..files import FileText, read, visible
 from ..lines import numbered, split
 from ..tool import Answer, Bench
@@ -89,8 +89,8 @@ def run(arguments: Json, bench: Bench) -> Answer:
     if asked.by_char:
         content = f"{path} {measured}{'' if full else ' (truncated)'}\n{part.text}"
     else:
-        shown = numbered(lines[part.first - 1 : part.last], part.first)
-        content = f"{path} lines {part.first}-{part.last} of {len(lines)}, {measured}\n{shown}"
+        numbered_lines = numbered(lines[part.first - 1 : part.last], part.first)
+        content = f"{path} lines {part.first}-{part.last} of {len(lines)}, {measured}\n{numbered_lines}"
     structured: Json = {
         "path": path, "sha256": file.sha256, "totalLines": len(lines), "startLine": part.first, "endLine": part.last,
         "chars": len(part.text), "words": words, "totalChars": total, "totalWords": total_words,
@@ -133,14 +133,16 @@ def _by_char(asked: Arguments, text: str) -> _Part:
     start = asked.start_char or 0
     if start and start >= len(text):
         what = f"the file has {len(text)} characters" if text else "the file is empty"
-        raise ToolRefused("workspace.invalid_char_range", f"start_char {start} is past the end: {what}.")
+        raise ToolRefused("workspace.invalid_char_range", f"start_char {shown(start)} is past the end: {what}.")
     return _Part(text[start : start + (asked.max_chars or MOST_CHARS)], start)
 
 
 def _by_line(asked: Arguments, file: FileText, lines: list[str]) -> _Part:
     if asked.start_line > max(1, len(lines)):
         what = f"the file has {len(lines)} lines" if lines else "the file is empty"
-        raise ToolRefused("workspace.invalid_line_range", f"start_line {asked.start_line} is past the end: {what}.")
+        raise ToolRefused(
+            "workspace.invalid_line_range", f"start_line {shown(asked.start_line)} is past the end: {what}."
+        )
     before = lines[: asked.start_line - 1]
     end = len(lines) if asked.line_count is None else min(len(lines), asked.start_line - 1 + asked.line_count)
     chosen = lines[asked.start_line - 1 : end]

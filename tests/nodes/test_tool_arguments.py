@@ -31,7 +31,7 @@ def required_text(value: Json) -> bool:
 
 
 def whole(value: Json) -> bool:
-    return value is ABSENT or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64)
+    return value is ABSENT or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)
 
 
 def truth(value: Json) -> bool:

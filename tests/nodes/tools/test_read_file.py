@@ -165,3 +165,11 @@ def test_only_the_profiles_folders_can_be_read() -> None:
     result = desk({"plan/a.md": "a"}, profile(visible=("output",), writable=("output",))).call(READ, path="plan/a.md")
 
     assert result.error_code == "workspace.path_not_visible"
+
+
+@pytest.mark.parametrize("field", ["start_line", "start_char"])
+def test_a_number_of_thousands_of_digits_is_not_told_whole(field: str) -> None:
+    result = desk({"output/a.md": "x"}).call(READ, path="output/a.md", **{field: 10**4000})
+
+    assert result.is_error
+    assert len(result.content) < 200
