@@ -63,7 +63,7 @@ def test_the_list_in_json_holds_the_run_records(reader: Reader) -> None:
 def test_a_run_is_shown_with_what_it_did(reader: Reader) -> None:
     shown = reader.text("show", reader.run)
 
-    for fact in ("7, 1 asked again", "10, 1 refused", "2, message 4", "persist/threads.md", str(reader.root)):
+    for fact in ("9, 1 asked again", "16, 1 refused", "2, message 8", "persist/threads.md", str(reader.root)):
         assert fact in shown
 
 
@@ -71,8 +71,8 @@ def test_a_run_in_json_holds_its_record_and_the_facts(reader: Reader) -> None:
     shown = reader.json("show", reader.run)
 
     assert shown["id"] == reader.run
-    assert (shown["roundCount"], shown["attemptCount"], shown["commitCount"]) == (7, 8, 2)
-    assert (shown["toolCallCount"], shown["refusedToolCallCount"]) == (10, 1)
+    assert (shown["roundCount"], shown["attemptCount"], shown["commitCount"]) == (9, 10, 2)
+    assert (shown["toolCallCount"], shown["refusedToolCallCount"]) == (16, 1)
     assert shown["files"] == ["output/coda.md", "output/main.md", "persist/threads.md"]
     assert shown["error"] is None
 
@@ -95,10 +95,10 @@ def test_events_are_paged_by_their_numbers(reader: Reader) -> None:
 
 
 def test_a_turn_is_what_the_model_said_and_called(reader: Reader) -> None:
-    turn = reader.json("turn", reader.run, "3")
+    turn = reader.json("turn", reader.run, "5")
 
     assert [call["name"] for call in turn["toolCalls"]] == ["workspace.read_file", "workspace.apply_patch"]
-    assert turn["assistant"]["text"] in reader.text("turn", reader.run, "3")
+    assert turn["assistant"]["text"] in reader.text("turn", reader.run, "5")
 
 
 def test_a_file_is_printed_as_it_is(reader: Reader) -> None:

@@ -14,7 +14,7 @@ _JSON = "graph/jsontext.py"
 
 MUTATIONS = (
     Mutation(31, _CALLS, "for name in (tool.name, tool.model_name)", "for name in (tool.name,)"),
-    Mutation(31, _CALLS, "return name if _WIRE_NAME.fullmatch(name) else", "return name if name else"),
+    Mutation(31, _CALLS, "if _WIRE_NAME.fullmatch(name):", "if name:"),
     Mutation(31, "gateway/schemas/rules.py", '"name": spec.model_name,', '"name": spec.name,'),
     Mutation(31, _INTERACTIONS, '"name": calls.wire_name(call.model_name)}', '"name": call.name}'),
     Mutation(
