@@ -70,11 +70,12 @@ async def test_a_bad_answer_names_its_field_and_the_question_stands(
 ) -> None:
     async with stage.show(calls(WRITE), END) as show:
         await begin(show)
+        word: dict[str, Json] = {"run_id": RUN, "call_id": "write", **given}
         with pytest.raises(InvalidInput, match=field) as here:
-            await show.engine.approve_tool_call(**{"run_id": RUN, "call_id": "write", **given})
+            await show.engine.approve_tool_call(**word)
         async with stage.engine() as elsewhere:
             with pytest.raises(InvalidInput, match=field):
-                await elsewhere.approve_tool_call(**{"run_id": RUN, "call_id": "write", **given})
+                await elsewhere.approve_tool_call(**word)
         await show.engine.approve_tool_call(RUN, "write", approved=True)
         played = await show.end()
 
@@ -204,7 +205,7 @@ async def test_a_decision_that_is_journalled_is_not_asked_for_after_a_restart(st
         await begin(show)
         await show.engine.approve_tool_call(RUN, "write", approved=True, edited_arguments=CHANGED)
         await show.asked(2)
-    _forget_after(stage, "tool_call_approved")
+    stage.forget_after("tool_call_approved")
     (stage.run_folder() / "output" / "main.md").unlink()
     async with stage.show(END) as show:
         await show.resume()
@@ -240,22 +241,19 @@ async def test_what_the_model_has_seen_follows_the_arguments_that_ran(stage: Sta
         await show.engine.approve_tool_call(
             RUN, "first", approved=True, edited_arguments={**patch, "new_string": "cup"}
         )
-        if left:
-            await show.asked(2)
-        else:
-            played = await _second(show)
+        await (show.asked(2) if left else _second(show))
     if left:
         async with stage.show(*second) as show:
             await show.resume()
-            played = await _second(show)
+            await _second(show)
 
-    assert played.files[notes] == "The tide owns two cups.\n"
+    assert stage.files()[notes] == "The tide owns two cups.\n"
 
 
-async def _second(show: Show) -> Played:
+async def _second(show: Show) -> None:
     await show.until("tool_call_awaiting_approval", nth=2)
     await show.engine.approve_tool_call(RUN, "second", approved=True)
-    return await show.end()
+    await show.end()
 
 
 async def _refusal(show: Show, call_id: str) -> TreadleError:
@@ -267,13 +265,3 @@ async def _refusal(show: Show, call_id: str) -> TreadleError:
 def _payload(played: Played, event_type: str) -> Json:
     (event,) = [event for event in played.events if event.type == event_type]
     return event.payload
-
-
-def _forget_after(stage: Stage, event_type: str) -> None:
-    """As if the process had been killed at that event: nothing later is journalled, and no state was saved."""
-    folder = stage.run_folder()
-    lines = (folder / "events.jsonl").read_bytes().splitlines(keepends=True)
-    last = next(place for place, line in enumerate(lines) if f'"{event_type}"'.encode() in line)
-    (folder / "events.jsonl").write_bytes(b"".join(lines[: last + 1]))
-    for file in folder.glob("run.sqlite*"):
-        file.unlink()

@@ -161,7 +161,7 @@ async def test_an_answer_that_was_altered_on_disk_is_not_used(stage: Stage) -> N
 async def test_a_change_that_a_crash_hid_stops_the_run_where_the_file_does_not_tell(stage: Stage) -> None:
     """The call was begun; now the file is neither as it was before nor as the call leaves it."""
     await _leave(stage, words.WRITE, never)
-    _forget_after(stage, "tool_call_started")
+    stage.forget_after("tool_call_started")
     (stage.run_folder() / "output" / "main.md").write_text("somebody else's")
     played = await _resume(stage)
 
@@ -172,7 +172,7 @@ async def test_a_change_that_a_crash_hid_stops_the_run_where_the_file_does_not_t
 @pytest.mark.parametrize("done", [True, False])
 async def test_a_change_that_a_crash_hid_is_made_once_where_the_file_tells(stage: Stage, done: bool) -> None:
     await _leave(stage, words.WRITE, never)
-    _forget_after(stage, "tool_call_started")
+    stage.forget_after("tool_call_started")
     if not done:
         (stage.run_folder() / "output" / "main.md").unlink()
     played = await _resume(stage, words.COMMIT_AND_FINISH)
@@ -216,13 +216,3 @@ def _ended_as_ever(played: Played) -> None:
 def _append(stage: Stage, *entries: Entry) -> None:
     path = stage.run_folder() / "events.jsonl"
     Journal(path, run_id=RUN, disk=stage.disk, clock=stage.clock, ids=stage.ids).append(entries)
-
-
-def _forget_after(stage: Stage, event_type: str) -> None:
-    """As if the process had been killed at that event: nothing later is journalled, and no state was saved."""
-    folder = stage.run_folder()
-    lines = (folder / "events.jsonl").read_bytes().splitlines(keepends=True)
-    last = next(place for place, line in enumerate(lines) if f'"{event_type}"'.encode() in line)
-    (folder / "events.jsonl").write_bytes(b"".join(lines[: last + 1]))
-    for file in folder.glob("run.sqlite*"):
-        file.unlink()

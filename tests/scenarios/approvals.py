@@ -48,7 +48,7 @@ async def a_read_is_asked_about(stage: Stage) -> Played:
     read = {"path": "output/main.md"}
     reads = calls(Call("workspace.read_file", read, id="read-1"), Call("workspace.read_file", read, id="read-2"))
     async with stage.show(words.WRITE, reads, END) as show:
-        await begin(show, ("workspace.read_file",))
+        await begin(show, ["workspace.read_file"])
         await show.engine.approve_tool_call(RUN, "read-1", approved=False)
         await show.until("tool_call_awaiting_approval", nth=2)
         await show.engine.approve_tool_call(RUN, "read-2", approved=True)

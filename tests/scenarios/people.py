@@ -30,9 +30,9 @@ def asking(approval: Json) -> Json:
 WRITES: Final = ("workspace.write_file",)
 
 
-async def begin(show: Show, approval: Json = WRITES) -> None:
-    """Start the run, and come to its first question."""
-    await show.start(profile=asking(list(approval) if isinstance(approval, tuple) else approval))
+async def begin(show: Show, approval: Json = None) -> None:
+    """Start the run, and come to its first question; unless told otherwise, writing files is asked about."""
+    await show.start(profile=asking(list(WRITES) if approval is None else approval))
     await show.until("tool_call_awaiting_approval")
 
 

@@ -125,6 +125,15 @@ class Stage:
         for record in (self.run_folder(run_id) / "run.json", *self.root.glob(f"*/*/index/runs/{run_id}.json")):
             record.write_text(record.read_text().replace('"status": "completed"', '"status": "finishing"'))
 
+    def forget_after(self, event_type: str) -> None:
+        """As if the process had been killed at that event: nothing later is journalled, and no state was saved."""
+        folder = self.run_folder()
+        lines = (folder / "events.jsonl").read_bytes().splitlines(keepends=True)
+        last = next(place for place, line in enumerate(lines) if f'"{event_type}"'.encode() in line)
+        (folder / "events.jsonl").write_bytes(b"".join(lines[: last + 1]))
+        for file in folder.glob("run.sqlite*"):
+            file.unlink()
+
     async def played(self, engine: Engine, run_id: str = RUN) -> Played:
         record = await engine.read_run(run_id)
         events = tuple([event async for event in _all_events(engine, run_id)])
