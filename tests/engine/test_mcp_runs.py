@@ -33,8 +33,8 @@ async def test_a_run_calls_a_tool_by_its_alias_and_the_result_takes_the_same_way
 ) -> None:
     played = await stage.play(ADD, NOTE, *END, profile=profile("mcp.shed.add", "mcp.shed.note"))
 
-    told = [(event.type, event.payload) for event in played.events if (event.payload or {}).get("round") == 1]
-    assert [kind for kind, _ in told if kind.startswith("tool_")] == [
+    told = [event.type for event in played.events if event.type.startswith("tool_")]
+    assert told[:4] == [
         "tool_call_requested", "tool_call_started", "tool_result_stored", "tool_call_completed",
     ]  # fmt: skip
     assert (shed.result().content, shed.result().structured) == ('{\n  "total": 3\n}', {"total": 3})

@@ -30,14 +30,14 @@ def test_a_tool_that_only_reads_or_says_that_it_is_idempotent_may_be_called_agai
     assert [tool.is_repeatable for tool in (*TOOLS, mutating)] == [True, True, False]
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        {"kind": "other"}, {"schemaVersion": 2}, {"tools": None}, {"tools": [{}]}, {"tools": ["x"]},
-        {"tools": [{**TOOLS[0].spec.to_json(), "name": "workspace.commit"}]},
-        {"tools": [{**TOOLS[0].spec.to_json(), "inputSchema": 5}]},
-    ],
-)  # fmt: skip
+DAMAGES: list[dict[str, Json]] = [
+    {"kind": "other"}, {"schemaVersion": 2}, {"tools": None}, {"tools": [{}]}, {"tools": ["x"]},
+    {"tools": [{**TOOLS[0].spec.to_json(), "name": "workspace.commit"}]},
+    {"tools": [{**TOOLS[0].spec.to_json(), "inputSchema": 5}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_list_is_refused(damage: dict[str, Json]) -> None:
     with pytest.raises(InvalidData, match=r"input/mcp_tools\.json"):
         thawed({**frozen(TOOLS), **damage})

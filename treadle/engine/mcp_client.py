@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from ..gateway.connections.secret import scrub
 from ..graph.errors import InvalidInput
@@ -188,13 +188,14 @@ class Session:
             raise ServerRefused(f"its answer can't be used: {self._told(error)}") from None
         if not isinstance(result, CallToolResult):
             raise ServerRefused("the server asks for more input from a person, which a run does not give")
-        return loads(result.model_dump_json(by_alias=True, exclude_none=True))
+        return loads(result.model_dump_json(by_alias=True))
 
     def _told(self, error: BaseException) -> str:
         """The first of the causes, in a line without secrets."""
-        while isinstance(error, BaseExceptionGroup) and error.exceptions:
-            error = error.exceptions[0]
-        text = " ".join(str(error).split()) or type(error).__name__
+        cause = error
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cast(BaseExceptionGroup[BaseException], cause).exceptions[0]
+        text = " ".join(str(cause).split()) or type(cause).__name__
         return scrub(text, self.way.secrets)[:_REASON_CHARS]
 
 

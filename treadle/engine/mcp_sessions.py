@@ -154,21 +154,25 @@ class RunMcpTools:
             return held
         try:
             session = self._sessions.session(tool.server, settings, self._logs / f"{tool.server}.log")
-            with self._cancel.stopping(session.close):
-                opened = session, {one.name: one for one in session.open()}
+            opened = session, self._opened(session, tool)
         except TreadleError as error:
             raise _unavailable(tool, error.message) from error
-        except Unreachable as error:
-            self._sessions.leave(session)
-            if self._cancel.is_raised:
-                raise RunCancelled from None
-            raise _unavailable(tool, f"{error.reason}. The call was not made") from None
         with self._lock:
             if not self._closed:
                 self._open[tool.server] = opened
                 return opened
         self._sessions.leave(session)
         raise _unavailable(tool, "the run is being closed. The call was not made")
+
+    def _opened(self, session: Session, tool: McpTool) -> Mapping[str, Listed]:
+        try:
+            with self._cancel.stopping(session.close):
+                return {one.name: one for one in session.open()}
+        except Unreachable as error:
+            self._sessions.leave(session)
+            if self._cancel.is_raised:
+                raise RunCancelled from None
+            raise _unavailable(tool, f"{error.reason}. The call was not made") from None
 
     def _drop(self, server: str) -> None:
         with self._lock:
