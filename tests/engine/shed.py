@@ -55,6 +55,12 @@ class Shed:
             while self._lines(name) != [text]:
                 await asyncio.sleep(0.01)
 
+    async def gone(self) -> None:
+        """Wait until no process is left."""
+        async with asyncio.timeout(30):
+            while self.living:
+                await asyncio.sleep(0.01)
+
     def result(self, place: int = 0) -> ToolResult:
         """What the model was told, call by call of MCP tools."""
         files = sorted(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from treadle.graph.errors import InvalidInput, McpFailed, NotFound, PermissionDenied, TreadleError
@@ -142,7 +140,16 @@ async def test_a_cancel_interrupts_the_call_and_the_server_is_told(stage: Stage,
     await shed.until("slow", "stopped")
 
 
-async def test_no_server_outlives_the_run_or_the_engine(stage: Stage, shed: Shed) -> None:
+async def test_a_runs_servers_end_with_it_while_the_engine_goes_on(stage: Stage, shed: Shed) -> None:
+    async with stage.show(ADD, *END) as show:
+        await show.start(profile=profile("mcp.shed.add"))
+        await show.end()
+        await shed.gone()
+
+    assert shed.starts == 2
+
+
+async def test_no_server_outlives_the_engine(stage: Stage, shed: Shed) -> None:
     async with stage.show(ADD, never) as show:
         await show.start(profile=profile("mcp.shed.add"))
         await show.asked(2)
@@ -267,9 +274,7 @@ async def test_a_bare_graph_calls_them_too_and_leaves_no_server_behind(stage: St
     state, _ = await drive(stage, ADD, *END, profile=profile("mcp.shed.add"))
 
     assert (state["outcome"], shed.result().structured) == ("completed", {"total": 3})
-    async with asyncio.timeout(30):
-        while shed.living:
-            await asyncio.sleep(0.01)
+    await shed.gone()
 
 
 async def _leave(stage: Stage, *steps: Step, asked: Json) -> None:
