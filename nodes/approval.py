@@ -15,7 +15,7 @@ from ..graph.jsontext import Json, dumps, is_object, loads
 from ..graph.messages import ToolCall, ToolResult, ToolSpec
 from ..graph.profile import ResolvedProfile
 from ..storage.folder import Change, Log, Put, pretty
-from .arguments import given
+from .argument_check import check_arguments
 from .deps import Run
 from .tool import Tool
 
@@ -133,7 +133,7 @@ def _check_edit(approved: bool, edited: Json, tool: Tool | None) -> None:
     if tool is None:
         return
     try:
-        given(edited)
+        check_arguments(tool, edited)
     except ToolRefused as refusal:
         raise _invalid(f"editedArguments: {refusal.message}") from refusal
 

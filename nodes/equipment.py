@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..gateway.connections.dialects import KEY as DIALECT
@@ -22,12 +22,13 @@ from .mcp_tool import mcp_tools
 from .prompt import agent_system_prompt, render_specs
 from .snapshot import payload_of
 from .snapshot_messages import messages_of, settings_of
+from .tool import Tool
 
 
 def load(folder: RunFolder, gateway: ModelGateway) -> Equipment:
     """Raises InvalidData where an input file is missing or damaged."""
     profile = resolved_profile(folder.read_json(RESOLVED_PROFILE))
-    outside = thawed(folder.read_json(MCP_TOOLS)) if folder.has(MCP_TOOLS) else ()
+    outside = _outside(folder.read_json(MCP_TOOLS) if folder.has(MCP_TOOLS) else None)
     return equip(profile, folder.read_json(PROMPT_SNAPSHOT), gateway, outside)
 
 
@@ -40,7 +41,7 @@ def equip(
     `model.provider_denied` where the policy does not allow what was chosen.
     """
     payload = payload_of(snapshot)
-    tools = {**registry.TOOLS, **mcp_tools(outside)}
+    tools = _with(outside)
     specs = render_specs(profile, tuple(tool.spec for tool in tools.values()))
     settings = _settings(profile, payload, gateway)
     connection = gateway.connect(settings)
@@ -49,6 +50,19 @@ def equip(
     opening = messages_of(payload, agent_system_prompt(profile, specs))
     conversation = Conversation(gateway, connection, opening)
     return Equipment(profile, tools, specs, settings, connection, conversation)
+
+
+def tools_of(frozen: Json) -> Mapping[str, Tool]:
+    """Every tool of a run, by name; `frozen` is its `input/mcp_tools.json`, None where it has none."""
+    return _with(_outside(frozen))
+
+
+def _outside(frozen: Json) -> Sequence[McpTool]:
+    return () if frozen is None else thawed(frozen)
+
+
+def _with(outside: Sequence[McpTool]) -> Mapping[str, Tool]:
+    return {**registry.TOOLS, **mcp_tools(outside)}
 
 
 @contextmanager

@@ -48,10 +48,16 @@ def test_an_answer_survives_being_written_down(
     approved: bool, reason: str | None, edited: dict[str, Json] | None
 ) -> None:
     answer = {"approved": approved, "reason": reason, "editedArguments": edited if approved else None}
-    decision = decision_of(answer, TOOLS["workspace.write_file"])
+    decision = decision_of(answer)
 
     assert decision_of(decision.to_json()) == decision
     assert decision.edited == answer["editedArguments"]
+
+
+def test_changed_arguments_must_be_such_as_the_tool_takes() -> None:
+    answer = {"approved": True, "editedArguments": {"path": "output/main.md", "content": 3}}
+    with pytest.raises(InvalidInput, match="editedArguments: content must be a string"):
+        decision_of(answer, TOOLS["workspace.write_file"])
 
 
 @given(JSON)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -10,15 +11,16 @@ from typing import cast
 from ..graph.errors import InvalidData, NotFound
 from ..graph.events import Event, EventType
 from ..graph.jsontext import Json, dumps, loads
-from ..graph.profile import ResolvedProfile, resolved_profile
+from ..graph.profile import resolved_profile
 from ..nodes.approval import decision_of, needed
 from ..nodes.deps import in_thread
-from ..nodes.registry import TOOLS
+from ..nodes.equipment import tools_of
+from ..nodes.tool import Tool
 from ..storage.database import RunDatabase
 from ..storage.disk import Disk
 from ..storage.journal import read_journal
 from ..storage.journal_lines import MAX_LIMIT
-from ..storage.runs import DATABASE, EVENTS, RESOLVED_PROFILE, RunRecord, response_path
+from ..storage.runs import DATABASE, EVENTS, MCP_TOOLS, RESOLVED_PROFILE, RunRecord, response_path
 from ..views import PendingApproval
 from .asking import Asking, approval_mark, check_ids, not_pending
 from .services import Services
@@ -56,7 +58,7 @@ def _leave_word(services: Services, record: RunRecord, call_id: str, answer: Jso
     if call is None:
         waiting: list[Json] = [each.call_id for each in found if each.state == "waiting"]
         raise not_pending("approval", call_id, waiting)
-    decision = decision_of(answer, TOOLS[call.name])
+    decision = decision_of(answer, _tools(services, record)[call.name])
     database = _database(services, record)
     try:
         if not database.mark_once(approval_mark(call.round, call_id), dumps(decision.to_json()).decode()):
@@ -77,7 +79,7 @@ def _pending(services: Services, record: RunRecord) -> list[PendingApproval]:
         is_decided = database.marked(approval_mark(round_number, call_id)) is not None
     finally:
         database.close()
-    profile = resolved_profile(_read(services.disk, folder, RESOLVED_PROFILE))
+    profile, tools = resolved_profile(_read(services.disk, folder, RESOLVED_PROFILE)), _tools(services, record)
     answer = _read(services.disk, folder, response_path(round_number))
     calls = cast(list[dict[str, Json]], answer["response"]["toolCalls"])
     place = next(place for place, call in enumerate(calls) if call["id"] == call_id)
@@ -87,14 +89,17 @@ def _pending(services: Services, record: RunRecord) -> list[PendingApproval]:
         *(
             row(call["id"], call["name"], call["arguments"], "later")
             for call in calls[place + 1 :]
-            if _is_asked_for(profile, call["name"])
+            if call["name"] in tools and needed(profile, tools[call["name"]].spec)
         ),
     ]
 
 
-def _is_asked_for(profile: ResolvedProfile, name: str) -> bool:
-    tool = TOOLS.get(name)
-    return tool is not None and needed(profile, tool.spec)
+def _tools(services: Services, record: RunRecord) -> Mapping[str, Tool]:
+    """The run's own: the built-in ones, and those of MCP servers that its start froze."""
+    try:
+        return tools_of(_read(services.disk, services.store.folder(record), MCP_TOOLS))
+    except NotFound:
+        return tools_of(None)
 
 
 def _question(journal: Path, disk: Disk) -> Event | None:
