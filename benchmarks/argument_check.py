@@ -16,7 +16,7 @@ from grid import markdown
 
 from treadle.graph.errors import ToolRefused
 from treadle.graph.jsontext import Json
-from treadle.nodes.argument_check import check_arguments
+from treadle.nodes.arguments.check import check_arguments
 from treadle.nodes.registry import TOOLS
 
 CALLS = 2000

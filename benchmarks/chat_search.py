@@ -19,13 +19,13 @@ from pathlib import Path
 from grid import markdown
 
 from treadle.graph.jsontext import Json, dumps
-from treadle.graph.profile import default_writer, resolve
+from treadle.graph.profiles.resolved import default_writer, resolve
 from treadle.nodes.chat_words import sought
 from treadle.nodes.reads import ReadState
 from treadle.nodes.tool import Answer, Bench
 from treadle.nodes.tools import chat_search
-from treadle.storage.chat_reader import FileChatReader
-from treadle.storage.chats import ChatFile
+from treadle.storage.chats.file import ChatFile
+from treadle.storage.chats.reader import FileChatReader
 from treadle.testkit.workspace import MemoryWorkspace
 
 MESSAGES = 100_000

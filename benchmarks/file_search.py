@@ -25,12 +25,12 @@ import sample_texts
 from grid import markdown
 
 from treadle.graph.jsontext import Json
-from treadle.graph.profile import default_writer, resolve
+from treadle.graph.profiles.resolved import default_writer, resolve
 from treadle.nodes.reads import ReadState
 from treadle.nodes.registry import TOOLS
 from treadle.nodes.tool import Answer, Bench
 from treadle.storage.disk import RealDisk
-from treadle.storage.skill_shelf import ShelvedSkill, SkillFile
+from treadle.storage.skills.shelf import ShelvedSkill, SkillFile
 from treadle.storage.workspace import FolderWorkspace
 
 TOOL_NAMES = ("workspace.search_files", "skill.search")

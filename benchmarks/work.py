@@ -11,7 +11,7 @@ from treadle.gateway.gateway import FORMATS
 from treadle.gateway.outgoing import Outgoing
 from treadle.graph.jsontext import Json
 from treadle.graph.ports import WireReply, WireRequest
-from treadle.graph.profile import default_writer
+from treadle.graph.profiles.resolved import default_writer
 
 PATHS = 10
 CONTENT_BYTES = 2048

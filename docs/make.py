@@ -22,7 +22,7 @@ import tool_pieces
 from run_pieces import run_pieces
 
 from treadle.graph.jsontext import dumps
-from treadle.graph.profile_fields import published_schema
+from treadle.graph.profiles.fields import published_schema
 
 FOLDER = Path(__file__).resolve().parent
 SCHEMA = "profile.schema.json"

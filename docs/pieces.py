@@ -12,12 +12,23 @@ import profile_faults
 from treadle.gateway.gateway import FORMATS
 from treadle.graph.events import EventType, level_of
 from treadle.graph.jsontext import Json
-from treadle.graph.profile import default_writer
-from treadle.graph.profile_fields import FieldRow, fields, type_in_words
+from treadle.graph.profiles.fields import FieldRow, fields, type_in_words
+from treadle.graph.profiles.resolved import default_writer
 from treadle.graph.status import FOLLOWERS, RunStatus
 from treadle.graph.table import RETRY_TRANSITIONS, TRANSITIONS, Outcome, inside
 from treadle.host.profile_starter import starter
-from treadle.storage import skill_archive, skill_manifest, skill_package, skill_ranges
+from treadle.storage.skills import (
+    archive as skill_archive,
+)
+from treadle.storage.skills import (
+    manifest as skill_manifest,
+)
+from treadle.storage.skills import (
+    package as skill_package,
+)
+from treadle.storage.skills import (
+    ranges as skill_ranges,
+)
 from treadle.testkit.simulators.registry import SIMULATORS
 
 NOTES: dict[str, Json] = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
-from treadle.graph.profile import SEED_TOOLS, default_writer, parse_profile
+from treadle.graph.profiles.resolved import SEED_TOOLS, default_writer, parse_profile
 
-ROOM = Path(__file__).resolve().parent.parent / "graph"
-RULES = ("profile_parse.py", "profile_faults.py", "profile_checks.py", "profile_tool_checks.py")
+ROOM = Path(__file__).resolve().parent.parent / "graph" / "profiles"
+RULES = ("parse.py", "faults.py", "checks.py", "tool_checks.py")
 TOOLS = (*SEED_TOOLS, "agent.list", "agent.delegate", "agent.await", "agent.handoff", "task.return")
 
 GONE = object()

@@ -13,7 +13,7 @@ from treadle.graph.errors import ModelFailed
 from treadle.graph.events import Event, EventType
 from treadle.graph.jsontext import Json
 from treadle.graph.ports import WireReply, WireRequest
-from treadle.graph.profile import default_writer
+from treadle.graph.profiles.resolved import default_writer
 from treadle.graph.status import RunStatus
 from treadle.host.chat_folder import ChatFolderHost
 from treadle.testkit.ports import NEW_YEAR, CountingIds

@@ -13,7 +13,8 @@ from types import FunctionType
 from typing import cast
 
 from treadle.graph.errors import ToolRefused, TreadleError
-from treadle.nodes import argument_check, call, commit
+from treadle.nodes import call, commit
+from treadle.nodes.arguments import check as argument_check
 from treadle.nodes.deps import Run
 from treadle.nodes.registry import KNOWN_TOOLS
 from treadle.nodes.tool import Bench, Tool

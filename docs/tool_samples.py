@@ -11,7 +11,7 @@ import sample_runs
 from treadle.graph.jsontext import Json, loads
 from treadle.graph.paths import ROOTS, WorkspacePath
 from treadle.graph.ports import ChatMessage
-from treadle.graph.profile import default_writer, resolve
+from treadle.graph.profiles.resolved import default_writer, resolve
 from treadle.graph.text import sha256_bytes
 from treadle.host.demo.sample import bundled
 from treadle.nodes.reads import ReadState, Seen

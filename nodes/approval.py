@@ -13,9 +13,9 @@ from ..graph.errors import InvalidInput, ToolRefused
 from ..graph.events import Event, EventType
 from ..graph.jsontext import Json, dumps, is_object, loads
 from ..graph.messages import ToolCall, ToolResult, ToolSpec
-from ..graph.profile import ResolvedProfile
+from ..graph.profiles.resolved import ResolvedProfile
 from ..storage.folder import Change, Log, Put, pretty
-from .argument_check import check_arguments
+from .arguments.check import check_arguments
 from .deps import Run
 from .tool import Tool
 

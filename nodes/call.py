@@ -26,7 +26,7 @@ from ..graph.status import RunStatus
 from ..storage.folder import Change, Do, Enter, Log, Put, pretty
 from ..storage.runs import PROMPT_SNAPSHOT
 from . import approval
-from .argument_check import check_arguments
+from .arguments.check import check_arguments
 from .deps import Run
 from .rounds import arguments_path, result_path
 from .tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, Tool, ToolOutcome

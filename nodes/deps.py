@@ -14,10 +14,10 @@ from ..graph.errors import RunFailed, TreadleError
 from ..graph.jsontext import Json
 from ..graph.messages import ToolResult, ToolSpec
 from ..graph.ports import Ask, ChatReader, Clock, McpTools
-from ..graph.profile import ResolvedProfile
+from ..graph.profiles.resolved import ResolvedProfile
 from ..storage.checkpoints import CheckpointStore
 from ..storage.folder import Change, RunFolder
-from ..storage.skill_shelf import SkillShelf
+from ..storage.skills.shelf import SkillShelf
 from ..storage.workspace import Workspace
 from .cancel import CancelSignal
 from .conversation import Conversation

@@ -12,7 +12,7 @@ from ..gateway.schemas.rules import RULES, tool_parameters
 from ..graph.errors import InvalidInput, NotFound
 from ..graph.jsontext import Json
 from ..graph.mcp_tools import McpTool, thawed
-from ..graph.profile import ResolvedProfile, resolved_profile
+from ..graph.profiles.resolved import ResolvedProfile, resolved_profile
 from ..storage.folder import RunFolder
 from ..storage.runs import MCP_TOOLS, PROMPT_SNAPSHOT, RESOLVED_PROFILE
 from . import registry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from .arguments import shown
+from .arguments.given import shown
 from .lines import split, without_numbers
 
 MOST_PLACES = 10

@@ -8,7 +8,7 @@ from functools import partial
 from ..graph.errors import ToolRefused
 from ..graph.jsontext import Json
 from ..graph.mcp_tools import McpTool
-from .arguments import given
+from .arguments.given import given
 from .tool import Answer, Bench, Tool
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..graph.jsontext import Json, is_object
-from ..graph.profile import Profile, parse_profile
-from ..graph.profile_faults import PresetExists
+from ..graph.profiles.faults import PresetExists
+from ..graph.profiles.resolved import Profile, parse_profile
 from .registry import KNOWN_TOOLS, TOOLS
 
 

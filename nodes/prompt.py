@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, is_object
 from ..graph.messages import ToolSpec
-from ..graph.profile import ResolvedProfile
+from ..graph.profiles.resolved import ResolvedProfile
 
 
 def agent_system_prompt(profile: ResolvedProfile, specs: Sequence[ToolSpec]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..graph.errors import ToolRefused
 from ..graph.jsontext import Json
 from ..graph.text import count_chars, count_words
-from .arguments import Given, integer, refused
+from .arguments.given import Given, integer, refused
 
 MOST_ITEMS = 20
 """Texts in one call."""

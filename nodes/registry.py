@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..graph.messages import ToolSpec
-from ..graph.profile import SEED_TOOLS
+from ..graph.profiles.resolved import SEED_TOOLS
 from .tool import Tool
 from .tools import (
     apply_patch,

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from ..graph.errors import InvalidInput, NotFound, ToolRefused
 from ..graph.jsontext import text_of
 from ..graph.paths import fault, spelled
-from ..storage.skill_shelf import ShelvedSkill, SkillFile, SkillNotFound, SkillRefused, SkillShelf
-from .arguments import Given, shown
+from ..storage.skills.shelf import ShelvedSkill, SkillFile, SkillNotFound, SkillRefused, SkillShelf
+from .arguments.given import Given, shown
 from .tool import Bench
 
 _MOST_NAMED = 20

@@ -13,7 +13,7 @@ from ..graph.errors import InvalidData, InvalidInput
 from ..graph.identity import stable_chat_id
 from ..graph.jsontext import Json, dumps, is_list, is_object
 from ..graph.messages import Role
-from ..graph.profile import ResolvedProfile
+from ..graph.profiles.resolved import ResolvedProfile
 from .activation import activation
 from .context_policy import context_policy
 from .frozen_input import WHERE, frozen_input

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..graph.errors import InvalidInput
 from ..graph.identity import ChatRef, chat_ref
 from ..graph.jsontext import Json, is_object
-from ..graph.profile_schema import Presentation
+from ..graph.profiles.schema import Presentation
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from ..graph.jsontext import Json
 from ..graph.messages import ToolSpec
 from ..graph.paths import WorkspacePath
 from ..graph.ports import ChatReader, CommitMode, McpTools
-from ..graph.profile import ResolvedProfile
-from ..storage.skill_shelf import SkillShelf
+from ..graph.profiles.resolved import ResolvedProfile
+from ..storage.skills.shelf import SkillShelf
 from ..storage.workspace import Workspace
 from .reads import ReadState
 from .skill_spending import SkillSpending

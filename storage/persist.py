@@ -15,9 +15,9 @@ from ..graph.errors import InvalidData, RunFailed
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.paths import WorkspacePath
 from ..graph.text import sha256_bytes
-from .chat_lock import chat_lock
 from .checkpoints import FileStamp
 from .disk import Disk, RealDisk, storage_failed
+from .folder_lock import folder_lock
 from .persist_records import SNAPSHOT, Change, PersistSnapshot, Promotion, persist_snapshot, promotion_of
 from .workspace import FileMissing, FolderWorkspace
 
@@ -117,7 +117,7 @@ def newest_state_id(chat_dir: Path, disk: Disk | None = None) -> str | None:
 @contextmanager
 def _held(chat_dir: Path, disk: Disk) -> Generator[None]:
     try:
-        with chat_lock(chat_dir):
+        with folder_lock(chat_dir):
             yield
     except OSError as error:
         raise storage_failed(error, "keeping the chat's persistent files") from error

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..graph.errors import InvalidInput, NotFound
 from ..graph.jsontext import Json, is_object
-from ..graph.profile import Profile
-from ..graph.profile_faults import is_name
+from ..graph.profiles.faults import is_name
+from ..graph.profiles.resolved import Profile
 from .profiles import ProfileFiles
 
 

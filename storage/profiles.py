@@ -10,10 +10,10 @@ from typing import Protocol
 from ..graph.errors import InvalidData, InvalidInput
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.ports import Ids
-from ..graph.profile import Profile
-from ..graph.profile_parse import checked_id
-from .chat_lock import chat_lock
+from ..graph.profiles.parse import checked_id
+from ..graph.profiles.resolved import Profile
 from .disk import Disk, storage_failed
+from .folder_lock import folder_lock
 
 FOLDER = Path("_tauritavern") / "agent-profiles" / "profiles"
 STAGING = ".staging"
@@ -98,7 +98,7 @@ class ProfileFiles:
     def changing(self, what: str) -> Generator[None]:
         """The folder's lock, so that changes come one after another; what a crash left in the staging folder is gone."""
         try:
-            with chat_lock(self.folder.parent, _LOCK_FILE):
+            with folder_lock(self.folder.parent, _LOCK_FILE):
                 self._disk.remove(self.folder / STAGING)
                 yield
         except OSError as error:

@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar, cast
 from ..graph.errors import InvalidData, InvalidInput, StorageFailed
 from ..graph.jsontext import Json, dumps, is_object, loads
 from ..graph.ports import SecretStore
-from .chat_lock import chat_lock
 from .disk import storage_failed
+from .folder_lock import folder_lock
 from .private_files import read_private, write_private
 
 PREFIX = "env:"
@@ -71,7 +71,7 @@ class FileSecrets:
     def _changing(self) -> Generator[dict[str, str]]:
         """The secrets, to be changed under the folder's lock; they are written only where they were."""
         try:
-            with chat_lock(self.path.parent, _LOCK_FILE):
+            with folder_lock(self.path.parent, _LOCK_FILE):
                 held = self._read()
                 before = dict(held)
                 yield held

@@ -10,7 +10,7 @@ from pydantic import Field
 from ...graph.errors import InvalidInput
 from ...graph.jsontext import Json
 from ...graph.ports import ConnectionStore
-from ...graph.profile_schema import Block, Names
+from ...graph.profiles.schema import Block, Names
 from .connection import PROXY_SCHEMES, base_url
 from .documents import Fault, Kind, parsed, refusal
 from .policy import Policy

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ...graph.jsontext import Json
-from ...graph.profile_schema import Block, Trimmed
+from ...graph.profiles.schema import Block, Trimmed
 from .vertex import DEFAULT_REGION
 
 KIND = "tauritavern.llmConnection"

@@ -10,7 +10,7 @@ from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.paths import WorkspacePath
 from ...graph.text import count_chars, count_words, sha256_bytes
-from ..arguments import boolean, given, schema, string
+from ..arguments.given import boolean, given, schema, string
 from ..files import FileText, counted, read, size, writable
 from ..matching import missed, places
 from ..tool import Answer, Bench, FileChange

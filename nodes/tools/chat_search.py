@@ -9,7 +9,7 @@ from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.ports import ChatMessage, ChatRole
 from ...graph.text import count_chars, count_words
-from ..arguments import Given, given, integer, refused, schema, shown, string
+from ..arguments.given import Given, given, integer, refused, schema, shown, string
 from ..chat import CURRENT, frozen
 from ..chat_words import first_match, sought
 from ..files import counted

@@ -8,7 +8,7 @@ from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.ports import CommitMode
-from ..arguments import given, schema, shown, string
+from ..arguments.given import given, schema, shown, string
 from ..files import visible
 from ..tool import Bench, CommitAsked
 

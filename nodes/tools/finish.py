@@ -8,7 +8,7 @@ from typing import cast
 from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
-from ..arguments import schema, string
+from ..arguments.given import schema, string
 from ..tool import Answer, Bench, LoopEnded
 
 SPEC = ToolSpec(

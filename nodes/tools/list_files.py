@@ -8,7 +8,7 @@ from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.paths import WorkspacePath
-from ..arguments import given, integer, schema, string
+from ..arguments.given import given, integer, schema, string
 from ..files import check_visible, entries
 from ..tool import Answer, Bench
 

@@ -9,7 +9,7 @@ from ...graph.jsontext import Json, is_object
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.text import count_chars, count_words
 from ..activation import ActivatedEntry, Activation, activation
-from ..arguments import Given, array, given, refused, schema, shown, string
+from ..arguments.given import Given, array, given, refused, schema, shown, string
 from ..files import counted
 from ..ranges import FIELDS, MOST_ITEMS, Part, Range, asked_range, check_total, part
 from ..tool import Answer, Bench

@@ -8,7 +8,7 @@ from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.text import count_chars, count_words
-from ..arguments import given, integer, schema, shown, string
+from ..arguments.given import given, integer, schema, shown, string
 from ..files import FileText, read, visible
 from ..lines import numbered, split
 from ..tool import Answer, Bench

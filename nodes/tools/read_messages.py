@@ -8,7 +8,7 @@ from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.ports import ChatMessage
-from ..arguments import array, given, integer, schema
+from ..arguments.given import array, given, integer, schema
 from ..chat import CURRENT, frozen
 from ..files import counted
 from ..ranges import FIELDS, MOST_ITEMS, MOST_TOTAL, MOST_WHOLE, Part, Range, asked_range, check_total, part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
-from ..arguments import schema
+from ..arguments.given import schema
 from ..skills import visible
 from ..tool import Answer, Bench
 

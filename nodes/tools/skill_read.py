@@ -8,7 +8,7 @@ from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.text import count_chars, count_words, sha256_bytes
-from ..arguments import given, integer, schema, string
+from ..arguments.given import given, integer, schema, string
 from ..lines import split
 from ..skills import asked_path, check_visible, exhausted, invalid, parsed, read, ref, remaining
 from ..tool import Answer, Bench

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
-from ..arguments import given, integer, schema, string
+from ..arguments.given import given, integer, schema, string
 from ..file_search import Hit, Search, search
 from ..files import counted
 from ..skills import asked_path, check_visible, exhausted, files, parsed, read, ref, remaining

@@ -11,7 +11,7 @@ from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.paths import WorkspacePath
 from ...graph.text import count_chars, count_words, sha256_bytes
-from ..arguments import Given, given, schema, shown, string
+from ..arguments.given import Given, given, schema, shown, string
 from ..files import check_can_hold, read, size, writable
 from ..tool import Answer, Bench, FileChange
 

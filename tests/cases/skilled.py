@@ -11,10 +11,10 @@ from pathlib import Path
 from treadle.graph.errors import TreadleError
 from treadle.graph.jsontext import Json
 from treadle.storage.disk import RealDisk
-from treadle.storage.skill_archive import unpacked
-from treadle.storage.skill_manifest import MANIFEST, manifest_of
-from treadle.storage.skill_requests import SkillRequests
-from treadle.storage.skills import SkillStore
+from treadle.storage.skills.archive import unpacked
+from treadle.storage.skills.manifest import MANIFEST, manifest_of
+from treadle.storage.skills.requests import SkillRequests
+from treadle.storage.skills.store import SkillStore
 
 from .clock import HarnessClock
 from .observed import Observed

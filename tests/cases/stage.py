@@ -13,7 +13,7 @@ from pathlib import Path
 from treadle.engine.engine import Engine
 from treadle.graph.identity import workspace_id
 from treadle.graph.jsontext import Json, dumps, is_object
-from treadle.graph.profile import default_writer
+from treadle.graph.profiles.resolved import default_writer
 from treadle.host.chat_folder import ChatFolderHost
 from treadle.storage.disk import Disk
 from treadle.storage.runs import TREE

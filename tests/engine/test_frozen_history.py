@@ -7,13 +7,13 @@ import pytest
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json, dumps, loads
 from treadle.graph.text import sha256_bytes
-from treadle.storage.chats import Message
+from treadle.storage.chats.file import Message
 
 from ..nodes.test_frozen_input import FROZEN, SNAKE
 from ..scenarios import words
 from ..scenarios.hosts import never
 from ..scenarios.stage import RUN, Stage
-from ..storage.chat_samples import GREETING, QUESTION, chat_bytes
+from ..storage.chats.samples import GREETING, QUESTION, chat_bytes
 
 SYSTEM: Message = {**GREETING, "is_system": True, "mes": "A note."}
 

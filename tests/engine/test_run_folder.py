@@ -10,7 +10,7 @@ from treadle.graph.jsontext import Json, loads
 
 from ..scenarios import words
 from ..scenarios.stage import RUN, Stage
-from ..storage.chat_samples import CHAT_REF
+from ..storage.chats.samples import CHAT_REF
 
 
 async def test_every_file_of_a_run_has_its_place(stage: Stage) -> None:

@@ -9,11 +9,11 @@ import pytest
 from treadle.engine.opening import open_run
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
-from treadle.storage.skill_requests import SkillRequests
+from treadle.storage.skills.requests import SkillRequests
 
 from ..scenarios import words
 from ..scenarios.stage import Stage
-from ..storage.skill_samples import inline, skill_md
+from ..storage.skills.samples import inline, skill_md
 
 INPUT = inline({"SKILL.md": skill_md("fog-lore")})
 

@@ -14,7 +14,7 @@ from ..scenarios import words
 from ..scenarios.hosts import SlowHost, never
 from ..scenarios.script import Script
 from ..scenarios.stage import RUN, Stage, snapshot
-from ..storage.chat_samples import QUESTION, chat_bytes
+from ..storage.chats.samples import QUESTION, chat_bytes
 
 HERE = Script.base_url
 

@@ -17,11 +17,11 @@ from treadle.graph.jsontext import Json, dumps, loads
 from treadle.graph.ports import ChatHead, ChatHost, CommitReceipt
 from treadle.graph.text import sha256_bytes
 from treadle.host.chat_folder import ChatFolderHost
-from treadle.storage.chats import Message
+from treadle.storage.chats.file import Message
 from treadle.storage.disk import RealDisk
 from treadle.testkit.faults import FaultyDisk
 
-from ..storage.chat_samples import GREETING, HEADER, QUESTION, chat_bytes, commit_request, head_of, write_chat
+from ..storage.chats.samples import GREETING, HEADER, QUESTION, chat_bytes, commit_request, head_of, write_chat
 from ..storage.doubles import StillClock
 
 REF = ChatRef("character", character_id="Wren", file_name="tea")

@@ -13,7 +13,7 @@ from treadle.graph.ports import ReadableHost
 from treadle.host.chat_folder import ChatFolderHost
 
 from ..nodes.desk import Desk
-from ..storage.chat_samples import GREETING, QUESTION, chat_bytes, commit_request, head_of, write_chat
+from ..storage.chats.samples import GREETING, QUESTION, chat_bytes, commit_request, head_of, write_chat
 from ..storage.doubles import StillClock
 
 REF = ChatRef("character", character_id="Wren", file_name="tea")

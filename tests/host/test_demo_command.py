@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from treadle.graph.profile import SEED_TOOLS, default_writer, parse_profile
+from treadle.graph.profiles.resolved import SEED_TOOLS, default_writer, parse_profile
 from treadle.host.cli import exit_code
 from treadle.host.demo.sample import Sample, bundled, fresh_sample
 from treadle.host.demo.script import BETTER, CODA, DRAFT, FOUND, MISREMEMBERED

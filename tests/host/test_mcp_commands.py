@@ -12,7 +12,7 @@ from treadle.host.cli import exit_code
 from treadle.host.tables import mcp_tool_table, to_screen
 from treadle.storage.mcp_servers import FILE
 
-from ..engine.shed import Shed, servers
+from ..engine.mcp.shed import Shed, servers
 from ..scenarios.stage import Stage
 
 Said = pytest.CaptureFixture[str]

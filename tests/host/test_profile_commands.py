@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from jsonschema import ValidationError, validate
 
-from tests.graph.profiles import document
+from tests.graph.profiles.documents import document
 from tests.host.serving import serving
 from treadle.graph.jsonc import read
-from treadle.graph.profile import default_writer
-from treadle.graph.profile_fields import published_schema
+from treadle.graph.profiles.fields import published_schema
+from treadle.graph.profiles.resolved import default_writer
 from treadle.host.cli import exit_code
 from treadle.host.demo.sample import Sample, fresh_sample
 from treadle.host.profile_starter import starter

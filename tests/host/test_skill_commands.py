@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from treadle.host.cli import exit_code
-from treadle.storage.skills import FOLDER
+from treadle.storage.skills.store import FOLDER
 
-from ..storage.skill_samples import FILES, skill_md
+from ..storage.skills.samples import FILES, skill_md
 
 Said = pytest.CaptureFixture[str]
 

@@ -11,13 +11,13 @@ from treadle.graph.jsontext import Json, dumps, loads
 from treadle.graph.messages import ToolResult
 from treadle.graph.paths import ROOTS, WorkspacePath
 from treadle.graph.ports import ChatMessage, ChatReader, ChatRole
-from treadle.graph.profile import Presentation, ResolvedProfile, default_writer, resolve
-from treadle.nodes.argument_check import check_arguments
+from treadle.graph.profiles.resolved import Presentation, ResolvedProfile, default_writer, resolve
+from treadle.nodes.arguments.check import check_arguments
 from treadle.nodes.reads import ReadState
 from treadle.nodes.registry import TOOLS
 from treadle.nodes.skill_spending import SkillSpending
 from treadle.nodes.tool import Answer, Bench, CommitAsked, FileChange, LoopEnded, ToolOutcome
-from treadle.storage.skill_shelf import SkillShelf
+from treadle.storage.skills.shelf import SkillShelf
 from treadle.storage.workspace import Workspace
 from treadle.testkit.chat import MemoryChat
 from treadle.testkit.workspace import MemoryWorkspace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.graph.profiles import resolved
+from tests.graph.profiles.documents import resolved
 from tests.nodes.desk import Desk
 from treadle.testkit.skills import MemorySkills
 

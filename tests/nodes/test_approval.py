@@ -10,7 +10,7 @@ from treadle.graph.errors import InvalidInput
 from treadle.graph.identity import CallId
 from treadle.graph.jsontext import Json, loads
 from treadle.graph.messages import ToolCall
-from treadle.graph.profile import SEED_TOOLS, parse_profile, resolve
+from treadle.graph.profiles.resolved import SEED_TOOLS, parse_profile, resolve
 from treadle.nodes.approval import Decision, decision_of, denial, needed
 from treadle.nodes.registry import TOOLS
 

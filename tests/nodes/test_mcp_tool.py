@@ -11,7 +11,7 @@ from treadle.graph.jsontext import Json
 from treadle.graph.mcp_tools import McpAnswer, McpTool, mcp_tool
 from treadle.graph.messages import Annotations
 from treadle.graph.paths import ROOTS
-from treadle.nodes.argument_check import check_arguments
+from treadle.nodes.arguments.check import check_arguments
 from treadle.nodes.mcp_tool import mcp_tools
 from treadle.nodes.reads import ReadState
 from treadle.nodes.tool import Answer, Bench

@@ -6,11 +6,11 @@ import copy
 
 import pytest
 
-from tests.graph.profiles import resolved
+from tests.graph.profiles.documents import resolved
 from treadle.graph.errors import InvalidInput
 from treadle.graph.jsontext import Json
 from treadle.graph.messages import ToolSpec
-from treadle.graph.profile import SEED_TOOLS, default_writer, resolve
+from treadle.graph.profiles.resolved import SEED_TOOLS, default_writer, resolve
 from treadle.nodes.prompt import agent_system_prompt, drift_reminder, render_specs
 
 NEEDED = ["workspace.write_file", "workspace.commit", "workspace.finish"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.graph.profiles import resolved
+from tests.graph.profiles.documents import resolved
 from tests.nodes.test_prompt import NEEDED, SPECS
 from treadle.nodes.prompt import agent_system_prompt
 

@@ -4,7 +4,7 @@ import pytest
 
 from treadle.graph.errors import ToolRefused
 from treadle.graph.jsontext import Json
-from treadle.nodes.arguments import Given
+from treadle.nodes.arguments.given import Given
 from treadle.nodes.ranges import MOST_TOTAL, MOST_WHOLE, Range, asked_range, check_total, part
 
 BAD = "thing.invalid_range"

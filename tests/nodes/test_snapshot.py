@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graph.profiles import resolved
+from tests.graph.profiles.documents import resolved
 from tests.nodes.test_frozen_input import FROZEN
 from treadle.graph.errors import InvalidInput
 from treadle.graph.identity import ChatRef
 from treadle.graph.jsontext import Json
-from treadle.graph.profile import ResolvedProfile
+from treadle.graph.profiles.resolved import ResolvedProfile
 from treadle.nodes.snapshot import check_snapshot, check_start, payload_of
 from treadle.nodes.start_request import StartRequest
 

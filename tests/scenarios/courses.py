@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from treadle.testkit.replies import Reply, call, calls, error
 
-from ..storage.chat_samples import QUESTION, chat_bytes
+from ..storage.chats.samples import QUESTION, chat_bytes
 from . import words
 from .stage import RUN, Played, Stage
 from .words import corrections, profile, retries

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from treadle.graph.jsontext import Json
-from treadle.graph.profile import default_writer
+from treadle.graph.profiles.resolved import default_writer
 from treadle.testkit.replies import Call, calls
 
 from . import words

@@ -21,7 +21,7 @@ from treadle.testkit.ports import CountingIds
 from treadle.testkit.replies import Reply
 from treadle.testkit.simulators.chat_completions import ChatCompletionsServer
 
-from ..storage.chat_samples import CHAT_REF, GREETING, QUESTION, STABLE_ID, write_chat
+from ..storage.chats.samples import CHAT_REF, GREETING, QUESTION, STABLE_ID, write_chat
 from .script import Script, Step
 from .wires import WiredClock, WiredDisk, Wires
 

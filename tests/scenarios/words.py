@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treadle.graph.jsontext import Json
-from treadle.graph.profile import default_writer
+from treadle.graph.profiles.resolved import default_writer
 from treadle.testkit.replies import call, calls, error, text
 
 DRAFT = "It is the tide, come to ask for its kettle back."

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pytest
 
 from treadle.graph.errors import InvalidInput
-from treadle.graph.profile import Profile
-from treadle.graph.profile_parse import shaped
+from treadle.graph.profiles.parse import shaped
+from treadle.graph.profiles.resolved import Profile
 from treadle.storage.profiles import ProfileStore
 
-from ..graph.profiles import document
+from ..graph.profiles.documents import document
 
 NO_IDS = [
     ("", "agent.profile_id_empty"),

@@ -21,7 +21,7 @@ from treadle.storage.journal import Journal
 from treadle.storage.runs import DATABASE, EVENTS, RunRecord, RunStore
 from treadle.testkit.faults import FaultyDisk
 
-from .chat_samples import CHAT_REF, STABLE_ID
+from .chats.samples import CHAT_REF, STABLE_ID
 from .doubles import CountedIds, StillClock
 
 RECORD = RunRecord(

@@ -16,7 +16,7 @@ from treadle.storage.profiles import ProfileFiles
 from treadle.testkit.faults import FaultyDisk
 from treadle.testkit.ports import CountingIds
 
-from ..graph.profiles import document
+from ..graph.profiles.documents import document
 from .profiles_contract import made
 
 

@@ -149,7 +149,7 @@ _KILLED_BEFORE_THE_MOVE = """
 import os, signal, sys
 from pathlib import Path
 from treadle.nodes.profile_rules import checked_profile
-from treadle.graph.profile import default_writer
+from treadle.graph.profiles.resolved import default_writer
 from treadle.storage.disk import RealDisk
 from treadle.storage.profiles import ProfileFiles
 from treadle.testkit.ports import CountingIds

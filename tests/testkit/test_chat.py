@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.storage.chat_reader_contract import ChatReaderContract, MakeReader
+from tests.storage.chats.reader_contract import ChatReaderContract, MakeReader
 from treadle.graph.ports import ChatReader
 from treadle.testkit.chat import MemoryChat
 

@@ -11,7 +11,7 @@ from typing import cast
 from ..graph.errors import InvalidData, NotFound
 from ..graph.events import Event, EventType
 from ..graph.jsontext import Json, dumps, loads
-from ..graph.profile import resolved_profile
+from ..graph.profiles.resolved import resolved_profile
 from ..nodes.approval import decision_of, needed
 from ..nodes.deps import in_thread
 from ..nodes.equipment import tools_of

@@ -8,18 +8,18 @@ from ..gateway.connections.stored import stored_connection
 from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json, is_list, is_object
 from ..graph.ports import AssembledPrompt, PromptParts
-from ..graph.profile import ResolvedProfile
-from ..nodes.assembly_question import Question, answer, preset_object, preset_ref, question
-from ..nodes.assembly_request import SYSTEM_PROMPT, TASK, AssemblyRequest, assembly_request
+from ..graph.profiles.resolved import ResolvedProfile
+from ..nodes.assembly.preset_settings import SOURCE, connected
+from ..nodes.assembly.question import Question, answer, preset_object, preset_ref, question
+from ..nodes.assembly.request import SYSTEM_PROMPT, TASK, AssemblyRequest, assembly_request
 from ..nodes.context_policy import under_policy
 from ..nodes.deps import in_thread
 from ..nodes.equipment import of_the_profile
-from ..nodes.preset_settings import SOURCE, connected
 from ..nodes.prompt import agent_system_prompt
 from ..nodes.registry import specs
 from ..nodes.snapshot import check_activation, check_payload
 from ..nodes.snapshot_messages import MARKER_KEY
-from .profile_choice import chosen_profile
+from .profiles.choice import chosen_profile
 from .services import Services
 
 _COMPONENTS = {

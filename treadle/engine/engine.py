@@ -27,7 +27,7 @@ from .asking import Asking
 from .assembly import PromptAssembly
 from .cancelling import cancel_run
 from .driving import Active, Driving
-from .profiles import Profiles
+from .profiles.api import Profiles
 from .resuming import resume
 from .services import Services
 from .skills import Skills

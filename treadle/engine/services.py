@@ -17,7 +17,7 @@ from ..gateway.transports.websocket import WebSocketTransport
 from ..graph.errors import InvalidInput
 from ..graph.jsontext import Json
 from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, PresetStore, PromptAssembler, SecretStore
-from ..nodes.plain_assembler import PlainAssembler
+from ..nodes.assembly.plain import PlainAssembler
 from ..nodes.profile_rules import checked_profile
 from ..storage.connections import ConnectionFiles
 from ..storage.disk import Disk, RealDisk
@@ -26,9 +26,9 @@ from ..storage.presets import PresetFiles
 from ..storage.profiles import ProfileFiles
 from ..storage.runs import RunStore
 from ..storage.secrets import secrets_below
-from ..storage.skills import SkillStore
+from ..storage.skills.store import SkillStore
 from ..storage.wire_log import LEVELS, WireLevel
-from .mcp_sessions import McpSessions
+from .mcp.sessions import McpSessions
 
 
 class SystemClock:

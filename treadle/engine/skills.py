@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..graph.jsontext import Json
 from ..nodes.deps import in_thread
 from ..storage.disk import Disk
-from ..storage.skill_requests import SkillRequests
-from ..storage.skills import SkillStore
+from ..storage.skills.requests import SkillRequests
+from ..storage.skills.store import SkillStore
 
 Rows = list[dict[str, Json]]
 

@@ -10,15 +10,15 @@ from ..graph.events import EventType
 from ..graph.identity import RunId, segment, stable_chat_id, workspace_id
 from ..graph.mcp_tools import McpTool, frozen
 from ..graph.ports import ChatHead
-from ..graph.profile import ResolvedProfile
+from ..graph.profiles.resolved import ResolvedProfile
 from ..graph.status import RunStatus
 from ..nodes.deps import Run, in_thread
 from ..nodes.equipment import equip
 from ..nodes.snapshot import check_snapshot, check_start, frozen_input_of
 from ..nodes.start_request import StartRequest
-from ..storage.chat_lock import chat_lock
 from ..storage.disk import storage_failed
 from ..storage.folder import Log, pretty
+from ..storage.folder_lock import folder_lock
 from ..storage.persist import newest_state_id
 from ..storage.runs import (
     EVENTS,
@@ -30,9 +30,9 @@ from ..storage.runs import (
     RunRecord,
     timestamp,
 )
-from .mcp_offer import offer
+from .mcp.offer import offer
 from .opening import AskFor, open_run
-from .profile_choice import chosen_profile
+from .profiles.choice import chosen_profile
 from .services import Services
 
 
@@ -89,7 +89,7 @@ def lay_down(services: Services, checked: Checked, request: StartRequest) -> boo
     record, profile, mcp_tools = checked
     folder, disk = services.store.folder(record), services.disk
     try:
-        with chat_lock(services.store.chat_folder(record.workspace_id)):
+        with folder_lock(services.store.chat_folder(record.workspace_id)):
             if services.store.exists(record.id):
                 return False
             disk.remove(folder / EVENTS)  # of a start that a crash cut off before its record

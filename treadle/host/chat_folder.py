@@ -14,10 +14,10 @@ from ..graph.identity import ChatRef, chat_ref, stable_chat_id
 from ..graph.jsontext import Json, is_object
 from ..graph.ports import ChatHead, Clock, CommitReceipt, CommitRequest
 from ..graph.text import sha256_bytes
-from ..storage.chat_commits import required_text, save_commit, save_persist_notes
-from ..storage.chat_messages import is_assistant, is_user, send_date
-from ..storage.chat_reader import FileChatReader
-from ..storage.chats import ChatFile, Message, OpenChat
+from ..storage.chats.commits import required_text, save_commit, save_persist_notes
+from ..storage.chats.file import ChatFile, Message, OpenChat
+from ..storage.chats.messages import is_assistant, is_user, send_date
+from ..storage.chats.reader import FileChatReader
 from ..storage.disk import Disk
 
 _READERS = 4

@@ -16,8 +16,8 @@ from .options import AsJson, Data, data_root
 from .tables import mcp_server_table, mcp_tool_table, to_screen
 
 if TYPE_CHECKING:
-    from ..engine.mcp_client import Listed
-    from ..engine.mcp_settings import ServerSettings
+    from ..engine.mcp.client import Listed
+    from ..engine.mcp.settings import ServerSettings
     from ..engine.services import Services
 
 app = typer.Typer(

@@ -15,7 +15,7 @@ from .options import AsJson, Data, data_root, program
 from .tables import diagnosis_table, issue_table, pair_table, profile_table, to_screen
 
 if TYPE_CHECKING:
-    from ..engine.profiles import Profiles
+    from ..engine.profiles.api import Profiles
     from ..engine.services import Services
 
 app = typer.Typer(
@@ -160,7 +160,7 @@ def repair(
 @app.command()
 def schema(out: Out = None, as_json: AsJson = False) -> None:
     """The JSON Schema of a profile's file, for editors."""
-    from ..graph.profile_fields import published_schema
+    from ..graph.profiles.fields import published_schema
 
     text = dumps(published_schema(), pretty=True).decode() + "\n"
     if out is None or str(out) == "-":
@@ -171,7 +171,7 @@ def schema(out: Out = None, as_json: AsJson = False) -> None:
 
 
 def _profiles(data: Path | None) -> Profiles:
-    from ..engine.profiles import Profiles
+    from ..engine.profiles.api import Profiles
 
     return Profiles(_services(data))
 

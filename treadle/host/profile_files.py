@@ -8,8 +8,8 @@ from pathlib import Path
 from ..graph.errors import InvalidInput
 from ..graph.jsonc import Jsonc, JsoncFault, read
 from ..graph.jsontext import Json, is_object
-from ..graph.profile import Profile
-from ..graph.profile_fields import SCHEMA_KEY
+from ..graph.profiles.fields import SCHEMA_KEY
+from ..graph.profiles.resolved import Profile
 from ..nodes.profile_rules import checked_profile
 from .options import read_bytes
 

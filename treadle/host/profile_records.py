@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..engine.profiles import Profiles
+from ..engine.profiles.api import Profiles
 from ..engine.services import Services
 from ..graph.errors import InvalidInput, NotFound
 from ..graph.jsontext import Json
-from ..graph.profile import DEFAULT_PROFILE_ID
-from ..graph.profile_faults import is_name
+from ..graph.profiles.faults import is_name
+from ..graph.profiles.resolved import DEFAULT_PROFILE_ID
 from .profile_files import profile_file
 
 

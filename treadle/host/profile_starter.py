@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 
 from ..graph.jsontext import Json, is_list, is_object
-from ..graph.profile import default_writer
-from ..graph.profile_fields import SCHEMA_KEY, fields
-from ..graph.profile_parse import checked_id
-from ..graph.profile_words import MEANINGS
+from ..graph.profiles.fields import SCHEMA_KEY, fields
+from ..graph.profiles.parse import checked_id
+from ..graph.profiles.resolved import default_writer
+from ..graph.profiles.words import MEANINGS
 
 _EXAMPLES: dict[str, Json] = {
     "description": "Writes short scenes.",

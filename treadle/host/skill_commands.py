@@ -16,7 +16,7 @@ from .options import AsJson, Data, data_root
 from .tables import file_table, pair_table, skill_table, to_screen
 
 if TYPE_CHECKING:
-    from ..storage.skill_requests import SkillRequests
+    from ..storage.skills.requests import SkillRequests
 
 app = typer.Typer(
     help="Install, look at, export and delete the skills that runs may read.",
@@ -179,8 +179,8 @@ def _notes(lines: list[str]) -> None:
 def _requests(data: Path | None) -> SkillRequests:
     from ..engine.services import SystemClock
     from ..storage.disk import RealDisk
-    from ..storage.skill_requests import SkillRequests
-    from ..storage.skills import SkillStore
+    from ..storage.skills.requests import SkillRequests
+    from ..storage.skills.store import SkillStore
 
     disk = RealDisk()
     return SkillRequests(SkillStore(data_root(data), disk, SystemClock()), disk)

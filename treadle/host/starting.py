@@ -12,8 +12,8 @@ from ..gateway.connections.sources import RECORD
 from ..graph.errors import InvalidInput, NotFound
 from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
-from ..graph.profile import DEFAULT_PROFILE_ID
-from ..graph.profile_faults import is_name
+from ..graph.profiles.faults import is_name
+from ..graph.profiles.resolved import DEFAULT_PROFILE_ID
 from ..nodes.snapshot import payload_of
 from .options import CHAT_FILE
 from .profile_files import profile_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..graph.paths import fault, spelled
-from ..storage.skill_shelf import ShelvedSkill, SkillFile, SkillNotFound, SkillRefused
+from ..storage.skills.shelf import ShelvedSkill, SkillFile, SkillNotFound, SkillRefused
 
 _DESCRIPTION = "description:"
 

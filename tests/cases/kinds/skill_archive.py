@@ -9,7 +9,7 @@ import warnings
 import zipfile
 
 from treadle.graph.jsontext import Json
-from treadle.storage.skill_package import MOST_FILE_BYTES
+from treadle.storage.skills.package import MOST_FILE_BYTES
 
 from ..faults import CaseFault, a_list, an_object, only, shown
 from ..observed import Observed

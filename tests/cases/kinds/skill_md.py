@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treadle.graph.jsontext import Json
-from treadle.storage.skill_manifest import MANIFEST
+from treadle.storage.skills.manifest import MANIFEST
 
 from ..observed import Observed
 from ..skilled import inline, see_import

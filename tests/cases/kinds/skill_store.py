@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from treadle.graph.errors import TreadleError
 from treadle.graph.jsontext import Json, dumps, is_list
-from treadle.storage.skill_index import entry_of, index_bytes
-from treadle.storage.skill_manifest import MANIFEST
-from treadle.storage.skill_package import packaged
+from treadle.storage.skills.index import entry_of, index_bytes
+from treadle.storage.skills.manifest import MANIFEST
+from treadle.storage.skills.package import packaged
 
 from ..faults import CaseFault, a_list, only, step_of
 from ..observed import Observed

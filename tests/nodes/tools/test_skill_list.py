@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.graph.profiles import resolved
+from tests.graph.profiles.documents import resolved
 from tests.nodes.desk import Desk, desk
 from tests.nodes.skill_desk import skill_desk
 from treadle.graph.errors import InvalidData
 from treadle.graph.jsontext import Json
-from treadle.storage.skill_shelf import ShelvedSkill, SkillFile
+from treadle.storage.skills.shelf import ShelvedSkill, SkillFile
 from treadle.testkit.skills import MemorySkills
 
 LIST = "skill.list"

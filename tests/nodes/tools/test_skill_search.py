@@ -7,7 +7,7 @@ import pytest
 from tests.nodes.desk import Desk, desk
 from tests.nodes.skill_desk import TONE, skill_desk
 from treadle.graph.jsontext import Json
-from treadle.storage.skill_shelf import SkillNotFound
+from treadle.storage.skills.shelf import SkillNotFound
 from treadle.testkit.skills import MemorySkills
 
 SEARCH = "skill.search"

@@ -1,0 +1,1 @@
+"""Agent profiles: their shape, their rules, and the form that a run freezes."""

@@ -1,0 +1,1 @@
+"""Prompts made of frozen inputs and a preset: the question, the request that answers it, and the plain assembler."""

@@ -1,0 +1,1 @@
+"""Stored profiles as callers use them: chosen for a run, kept, and diagnosed."""
