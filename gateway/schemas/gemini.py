@@ -120,8 +120,8 @@ def _plain(schema: dict[str, Json], path: Path) -> dict[str, Json]:
         plain["enum"] = [value for value in values if value is not None]
     only_null = bool(kinds or values) and not plain.get("enum")
     kind = next((kind for kind in kinds if kind != "null"), None) or ("null" if only_null else _implied(plain))
-    if kind is not None:
-        plain["type"] = kind
+    if kind is not None or kinds:  # where an enum contradicts its type, the type holds: it is null alone
+        plain["type"] = kind or "null"
     return plain
 
 

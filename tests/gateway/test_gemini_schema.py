@@ -106,6 +106,7 @@ def test_what_gemini_knows_is_sent_as_it_is() -> None:
         ({"type": ["string", "null"]}, {"type": "string", "nullable": True}),
         ({"type": ["integer", "string"]}, {"type": "integer"}),
         ({"type": "null"}, {"type": "string", "nullable": True}),
+        ({"type": ["null"], "enum": [False, 0]}, {"type": "string", "nullable": True}),
         ({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
          {"type": "integer", "minimum": 1, "nullable": True}),
         ({"description": "d", "oneOf": [{"title": "x"}, {"type": "number"}, {"type": "string"}]},

@@ -7,6 +7,7 @@ from typing import Final
 
 from treadle.graph.jsontext import Json
 from treadle.graph.profiles.resolved import default_writer
+from treadle.graph.table import Step as GraphStep
 from treadle.testkit.replies import Call, calls
 
 from . import words
@@ -34,6 +35,7 @@ async def begin(show: Show, approval: Json = None) -> None:
     """Start the run, and come to its first question; unless told otherwise, writing files is asked about."""
     await show.start(profile=asking(list(WRITES) if approval is None else approval))
     await show.until("tool_call_awaiting_approval")
+    await show.stands_at(GraphStep.AWAIT_APPROVAL)
 
 
 async def decide(

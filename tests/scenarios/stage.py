@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from treadle.graph.events import Event
 from treadle.graph.jsontext import Json, loads
 from treadle.graph.ports import ChatHost
 from treadle.graph.table import Edge
+from treadle.graph.table import Step as GraphStep
 from treadle.host.chat_folder import ChatFolderHost
 from treadle.storage.runs import RunRecord
 from treadle.testkit.faults import FaultyDisk
@@ -26,6 +28,8 @@ from .script import Script, Step
 from .wires import WiredClock, WiredDisk, Wires
 
 RUN: Final = "run_1"
+_BEFORE_THE_FIRST_STEP: Final = 2
+"""States that a graph saves before its first node has run."""
 ROOTS = ("output", "scratch", "plan", "summaries", "persist")
 
 Model = Script | ChatCompletionsServer
@@ -196,6 +200,20 @@ class Show:
         async with asyncio.timeout(30):
             while len(self.model.requests) < count:
                 await asyncio.sleep(0.002)
+
+    async def stands_at(self, step: GraphStep, run_id: str = RUN) -> None:
+        """Wait until the run has come to this step and its state is saved there, as a new engine will find it."""
+        async with asyncio.timeout(30):
+            while not await asyncio.to_thread(self._is_saved_at, step, run_id):
+                await asyncio.sleep(0.002)
+
+    def _is_saved_at(self, step: GraphStep, run_id: str) -> bool:
+        edges = [edge for edge in self.stage.edges.get(run_id, ()) if "/" not in edge.step]
+        if not edges or edges[-1].next != step:
+            return False
+        with closing(sqlite3.connect(self.stage.run_folder(run_id) / "run.sqlite")) as database:
+            (saved,) = database.execute("SELECT count(*) FROM checkpoints WHERE ns = ''").fetchone()
+        return bool(saved == len(edges) + _BEFORE_THE_FIRST_STEP)
 
     def cancel_now(self) -> None:
         """Cancel from the run's own thread, and wait until that is done."""

@@ -68,6 +68,7 @@ async def test_what_the_run_was_given_is_frozen_and_the_model_sees_it(stage: Sta
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_budgets_and_the_profiles_policy_hold_and_a_denied_call_never_reaches_the_server(
     stage: Stage, shed: Shed
 ) -> None:
@@ -97,6 +98,7 @@ async def test_calls_that_fail_are_told_to_the_model_and_the_run_goes_on(stage: 
     assert played.types[-1] == "run_completed"
 
 
+@pytest.mark.slow
 async def test_pictures_are_named_not_sent_and_a_huge_answer_is_cut_and_says_so(stage: Stage, shed: Shed) -> None:
     asked = [calls(call("mcp.shed.picture")), calls(call("mcp.shed.huge", count=2_000_000))]
     await stage.play(*asked, *END, profile=profile("mcp.shed.*"))
@@ -106,6 +108,7 @@ async def test_pictures_are_named_not_sent_and_a_huge_answer_is_cut_and_says_so(
     assert len(shed.result(1).content) < 80_100
 
 
+@pytest.mark.slow
 async def test_a_server_gets_the_keys_that_its_settings_name_and_nothing_else_of_the_environment(
     stage: Stage, shed: Shed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +143,7 @@ async def test_a_cancel_interrupts_the_call_and_the_server_is_told(stage: Stage,
     await shed.until("slow", "stopped")
 
 
+@pytest.mark.slow
 async def test_a_runs_servers_end_with_it_while_the_engine_goes_on(stage: Stage, shed: Shed) -> None:
     async with stage.show(ADD, *END) as show:
         await show.start(profile=profile("mcp.shed.add"))
@@ -149,6 +153,7 @@ async def test_a_runs_servers_end_with_it_while_the_engine_goes_on(stage: Stage,
     assert shed.starts == 2
 
 
+@pytest.mark.slow
 async def test_no_server_outlives_the_engine(stage: Stage, shed: Shed) -> None:
     async with stage.show(ADD, never) as show:
         await show.start(profile=profile("mcp.shed.add"))
@@ -158,6 +163,7 @@ async def test_no_server_outlives_the_engine(stage: Stage, shed: Shed) -> None:
     assert (while_running, shed.living, shed.starts) == (1, [], 2)
 
 
+@pytest.mark.slow
 async def test_what_a_server_says_on_its_standard_error_is_in_the_run_folder_and_not_on_the_screen(
     stage: Stage, shed: Shed, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,6 +213,7 @@ async def test_what_the_settings_or_the_server_do_not_give_refuses_the_start_and
     assert shed.living == []
 
 
+@pytest.mark.slow
 async def test_a_name_that_no_profile_can_hold_refuses_a_wildcard_until_the_settings_deny_it(
     stage: Stage, shed: Shed
 ) -> None:
@@ -237,6 +244,7 @@ async def test_a_run_that_is_resumed_calls_no_tool_that_is_not_as_the_model_know
     assert played.types[-1] == "run_completed"
 
 
+@pytest.mark.slow
 async def test_a_server_that_the_settings_no_longer_allow_is_not_started_for_a_resumed_run(
     stage: Stage, shed: Shed
 ) -> None:
@@ -270,6 +278,7 @@ async def test_a_call_whose_answer_a_crash_hid_is_made_again_only_if_it_may_be(
     assert played.types[-1] == "run_completed"
 
 
+@pytest.mark.slow
 async def test_a_bare_graph_calls_them_too_and_leaves_no_server_behind(stage: Stage, shed: Shed) -> None:
     state, _ = await drive(stage, ADD, *END, profile=profile("mcp.shed.add"))
 
