@@ -24,19 +24,21 @@ from pathlib import Path
 import sample_texts
 from grid import markdown
 
+from treadle.engine.services import SystemClock
 from treadle.graph.jsontext import Json
 from treadle.graph.profiles.resolved import default_writer, resolve
 from treadle.nodes.reads import ReadState
 from treadle.nodes.registry import TOOLS
 from treadle.nodes.tool import Answer, Bench
 from treadle.storage.disk import RealDisk
-from treadle.storage.skills.shelf import ShelvedSkill, SkillFile
+from treadle.storage.skills.store import FOLDER, SkillStore
 from treadle.storage.workspace import FolderWorkspace
 
 TOOL_NAMES = ("workspace.search_files", "skill.search")
 NO_RIPGREP = "ripgrep is not installed, so there is nothing to compare with (Debian: apt-get install ripgrep)"
 
 _SKILL = "skill"
+_SKILL_FILES = FOLDER / "installed" / _SKILL
 _HEAD = ("tool", "query", "files", "read", "MB", "hits", "first ms", "later ms", "ripgrep ms", "ratio", "memory MB")
 
 
@@ -88,39 +90,19 @@ class Searched:
         return {**asdict(self), "ratio": self.ratio}
 
 
-class FolderSkill:
-    """A shelf with one skill, whose files stand in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._disk = folder, RealDisk()
-
-    def skills(self) -> list[ShelvedSkill]:
-        return [ShelvedSkill(_SKILL, "Many files.")]
-
-    def files(self, name: str) -> list[SkillFile]:
-        found = (path for path in self._folder.rglob("*") if path.is_file())
-        return sorted(
-            (SkillFile(path.relative_to(self._folder).as_posix(), path.stat().st_size) for path in found),
-            key=lambda file: file.path,
-        )
-
-    def read(self, name: str, path: str) -> bytes:
-        return self._disk.read_plain(self._folder / path)
-
-
 def measured(size: Size) -> list[Searched]:
     """Write the files, and have each tool search them in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         read = sample_texts.write(Path(folder, "output"), size.read, 1)
         sample_texts.write(Path(folder, "scratch"), size.files - size.read, 2)
-        whole = sample_texts.write(Path(folder, _SKILL), size.files, 3)
+        whole = sample_texts.write(Path(folder, _SKILL_FILES), size.files, 3)
         found: list[Searched] = []
         for tool, data in zip(TOOL_NAMES, (read, whole), strict=True):
             asked = [sys.executable, __file__, "--tool", tool, "--folder", folder, "--calls", str(size.calls)]
             done = subprocess.run(asked, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise SystemExit(done.stderr)
-            below = Path(folder, _SKILL if tool == "skill.search" else "output")
+            below = Path(folder, _SKILL_FILES if tool == "skill.search" else "output")
             for told in json.loads(done.stdout):
                 grep = _ripgrep_ms(below, told["query"], size.calls)
                 found.append(Searched(tool=tool, files=size.files, bytes=data, ripgrep_ms=grep, **told))
@@ -150,9 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _one_tool(name: str, folder: Path, calls: int) -> list[dict[str, Json]]:
     """What is measured within the process: the rest is known outside."""
-    bench = Bench(
-        FolderWorkspace(folder, RealDisk()), resolve(default_writer()), ReadState(), skills=FolderSkill(folder / _SKILL)
-    )
+    disk = RealDisk()
+    store = SkillStore(folder, disk, SystemClock())
+    bench = Bench(FolderWorkspace(folder, disk), resolve(default_writer()), ReadState(), skills=store)
     before = _peak_bytes()
     told: list[dict[str, Json]] = []
     for query in sample_texts.QUERIES:

@@ -12,6 +12,8 @@ from pathlib import Path
 from treadle.graph.jsontext import Json
 
 PARTS: dict[str, str] = {
+    "chat_search": "Searching a chat of 50 MB",
+    "file_search": "Searching 5,000 files",
     "argument_check": "Checking the arguments of a call",
 }
 """By script, the heading of what it measures."""
