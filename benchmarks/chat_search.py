@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from grid import markdown
@@ -91,7 +92,7 @@ def measure(path: Path, messages: int, repeats: int) -> Searched:
     timed: list[Timed] = []
     for what, query in QUERIES.items():
         answer = search(bench, query)
-        later = min(_ms(lambda query=query: search(bench, query)) for _ in range(repeats))
+        later = min(_ms(partial(search, bench, query)) for _ in range(repeats))
         timed.append(
             Timed(
                 what, query, len(sought(query)), len(answer.structured["hits"]), later, _ripgrep(path, query, repeats)
