@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
-from ...graph.text import count_chars, count_words, sha256_bytes
+from ...storage.skills.ranges import Part, PastEnd, Range, cut, measures
 from ..arguments.given import given, integer, schema, string
-from ..lines import split
 from ..skills import asked_path, check_visible, exhausted, invalid, parsed, read, ref, remaining
 from ..tool import Answer, Bench
 
@@ -50,20 +49,6 @@ class Arguments:
     max_chars: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of a text; the lines are 0 and 0 for a part by characters, or of an empty file."""
-
-    text: str
-    start_char: int
-    first: int = 0
-    last: int = 0
-
-    @property
-    def end_char(self) -> int:
-        return self.start_char + len(self.text)
-
-
 def run(arguments: Json, bench: Bench) -> Answer:
     asked = _asked(arguments)
     check_visible(asked.name, bench)
@@ -72,28 +57,20 @@ def run(arguments: Json, bench: Bench) -> Answer:
     _check_ranges(asked)
     data = read(asked.name, path, bench)
     text = _text(path, data)
-    lines = split(text)
-    part = _by_line(asked, lines, most) if asked.start_char is None else _by_char(asked.start_char, text, most)
-    total, total_words, sha256 = count_chars(text), count_words(text), sha256_bytes(data)
-    cut = len(part.text) < total
-    chars, words = count_chars(part.text), count_words(part.text) if cut else total_words
-    source = ref(asked.name, path)
+    part = _part(asked, text, most)
+    told = measures(asked.name, path, data, text, part)
     if asked.start_char is None:
-        place = f"lines {part.first}-{part.last} of {len(lines)}"
+        place = f"lines {part.first}-{part.last} of {told['totalLines']}"
     else:
-        place = f"chars {part.start_char}-{part.end_char} of {total}"
+        place = f"chars {part.start_char}-{part.end_char} of {told['totalChars']}"
+    size = f"{told['chars']} chars / {told['words']} words"
+    cut_off = " (truncated)" if told["truncated"] else ""
+    source = ref(asked.name, path)
     return Answer(
-        content=(
-            f"{chars} chars / {words} words from {source}, sha256 {sha256}{' (truncated)' if cut else ''}, {place}\n"
-            f"{part.text}"
-        ),
-        structured={
-            "name": asked.name, "path": path, "sha256": sha256, "chars": chars, "words": words, "totalChars": total,
-            "totalWords": total_words, "startChar": part.start_char, "endChar": part.end_char, "truncated": cut,
-            "totalLines": len(lines), "startLine": part.first, "endLine": part.last, "resourceRef": source,
-        },
+        content=f"{size} from {source}, sha256 {told['sha256']}{cut_off}, {place}\n{part.text}",
+        structured=told,
         resource_refs=(source,),
-    )  # fmt: skip
+    )
 
 
 def _asked(arguments: Json) -> Arguments:
@@ -140,22 +117,8 @@ def _text(path: str, data: bytes) -> str:
         raise invalid(f"{path} is no text, so it can't be read; leave it aside.") from error
 
 
-def _by_char(start: int, text: str, most: int) -> _Part:
-    if start and start >= len(text):
-        what = f"the file has {len(text)} characters" if text else "the file is empty"
-        raise invalid(f"start_char {start} is past the end: {what}.")
-    return _Part(text[start : start + most], start)
-
-
-def _by_line(asked: Arguments, lines: list[str], most: int) -> _Part:
-    first = asked.start_line or 1
-    if first > max(1, len(lines)):
-        what = f"the file has {len(lines)} lines" if lines else "the file is empty"
-        raise invalid(f"start_line {first} is past the end: {what}.")
-    before = lines[: first - 1]
-    end = len(lines) if asked.line_count is None else min(len(lines), first - 1 + asked.line_count)
-    whole = "\n".join(lines[first - 1 : end])
-    text = whole[:most]
-    if len(text) < len(whole):
-        end = first + text.removesuffix("\n").count("\n")  # the last line of which anything is shown
-    return _Part(text, sum(map(len, before)) + len(before), first if lines else 0, end)
+def _part(asked: Arguments, text: str, most: int) -> Part:
+    try:
+        return cut(text, Range(asked.start_line, asked.line_count, asked.start_char, most))
+    except PastEnd as fault:
+        raise invalid(f"{fault.field} {getattr(asked, fault.field)} is past the end: {fault.what}.") from fault
