@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..graph.errors import ToolRefused
 from ..graph.jsontext import Json
 from ..graph.text import count_chars, count_words
-from .arguments.given import Given, integer, refused
+from .arguments.given import Given, integer, refused, shown
 
 MOST_ITEMS = 20
 """Texts in one call."""
@@ -68,7 +68,7 @@ def asked_range(fields: Given) -> Range:
     """The range of an item; raises ToolRefused `tool.invalid_arguments`."""
     asked = Range(fields.number("start_char", 0), fields.optional_number("max_chars"))
     if asked.max_chars is not None and not 1 <= asked.max_chars <= MOST_CHARS:
-        raise refused(f"{fields.where}max_chars must be 1 to {MOST_CHARS}, not {asked.max_chars}.")
+        raise refused(f"{fields.where}max_chars must be 1 to {MOST_CHARS}, not {shown(asked.max_chars)}.")
     return asked
 
 
@@ -80,7 +80,7 @@ def part(text: str, asked: Range, *, name: str, code: str) -> Part:
     total = count_chars(text)
     if asked.start_char and asked.start_char >= total:
         what = f"it has {total} characters" if total else "it is empty"
-        raise ToolRefused(code, f"{name}: start_char {asked.start_char} is past the end: {what}.")
+        raise ToolRefused(code, f"{name}: start_char {shown(asked.start_char)} is past the end: {what}.")
     if asked.max_chars is None and total > MOST_WHOLE:
         raise ToolRefused(
             code,
@@ -88,9 +88,9 @@ def part(text: str, asked: Range, *, name: str, code: str) -> Part:
             f"(1 to {MOST_CHARS}) to read a part.",
         )
     end = total if asked.max_chars is None else asked.start_char + asked.max_chars
-    shown = text[asked.start_char : end]
+    read = text[asked.start_char : end]
     total_words = count_words(text)
-    return Part(shown, asked.start_char, total_words if shown == text else count_words(shown), total, total_words)
+    return Part(read, asked.start_char, total_words if read == text else count_words(read), total, total_words)
 
 
 def check_total(parts: Iterable[Part], *, code: str) -> None:

@@ -93,7 +93,9 @@ def _asked(fields: Given) -> Arguments:
         scan_limit=_between(fields, "scan_limit", MOST_SCAN),
     )
     if asked.end_message is not None and asked.start_message > asked.end_message:
-        raise refused(f"start_message {asked.start_message} comes after end_message {asked.end_message}; it must not.")
+        raise refused(
+            f"start_message {shown(asked.start_message)} comes after end_message {asked.end_message}; it must not."
+        )
     return asked
 
 
@@ -101,7 +103,7 @@ def _between(fields: Given, key: str, most: int) -> int | None:
     """A whole number of 1 to `most`; None where it is absent."""
     value = fields.optional_number(key)
     if value is not None and not 1 <= value <= most:
-        raise refused(f"{key} must be 1 to {most}, not {value}.")
+        raise refused(f"{key} must be 1 to {most}, not {shown(value)}.")
     return value
 
 

@@ -8,7 +8,7 @@ from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...graph.ports import ChatMessage
-from ..arguments.given import array, given, integer, schema
+from ..arguments.given import array, given, integer, schema, shown
 from ..chat import CURRENT, frozen
 from ..files import counted
 from ..ranges import FIELDS, MOST_ITEMS, MOST_TOTAL, MOST_WHOLE, Part, Range, asked_range, check_total, part
@@ -87,7 +87,7 @@ def _found(message: ChatMessage | None, item: Item, visible: int) -> ChatMessage
 
 def _not_found(index: int, visible: int) -> ToolRefused:
     there = f"its messages have the indexes 0 to {visible - 1}" if visible else "it has no messages yet"
-    return ToolRefused("chat.message_not_found", f"The chat has no message {index}: {there}.")
+    return ToolRefused("chat.message_not_found", f"The chat has no message {shown(index)}: {there}.")
 
 
 def _part(message: ChatMessage, item: Item) -> Part:

@@ -8,7 +8,7 @@ from ...graph.errors import ToolRefused
 from ...graph.jsontext import Json
 from ...graph.messages import Annotations, ToolSpec
 from ...storage.skills.ranges import Part, PastEnd, Range, cut, measures
-from ..arguments.given import given, integer, schema, string
+from ..arguments.given import given, integer, schema, shown, string
 from ..skills import asked_path, check_visible, exhausted, invalid, parsed, read, ref, remaining
 from ..tool import Answer, Bench
 
@@ -121,4 +121,4 @@ def _part(asked: Arguments, text: str, most: int) -> Part:
     try:
         return cut(text, Range(asked.start_line, asked.line_count, asked.start_char, most))
     except PastEnd as fault:
-        raise invalid(f"{fault.field} {getattr(asked, fault.field)} is past the end: {fault.what}.") from fault
+        raise invalid(f"{fault.field} {shown(getattr(asked, fault.field))} is past the end: {fault.what}.") from fault
