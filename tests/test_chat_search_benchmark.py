@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from treadle.graph.jsontext import Json
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "chat_search.py"
 

@@ -221,6 +221,7 @@ def test_the_drawing_can_look_into_the_retry(stage: Stage) -> None:
 @pytest.mark.skipif(
     os.environ.get(STRICT) == "true", reason="all of this session is as strict as the test's own would be"
 )
+@pytest.mark.slow
 def test_the_state_is_read_back_where_only_plain_values_are_allowed() -> None:
     """A run above once more, where LangGraph refuses to revive any class that it does not know."""
     strict = {**os.environ, STRICT: "true"}

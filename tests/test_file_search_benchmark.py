@@ -12,6 +12,8 @@ import pytest
 
 from treadle.graph.jsontext import Json
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "file_search.py"
 
 

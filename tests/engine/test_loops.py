@@ -20,6 +20,8 @@ from . import looping
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FORMATS = pytest.mark.parametrize("name", list(SIMULATORS))
+QUICK_FORMATS = pytest.mark.parametrize("name", ["openai_responses", "claude_messages"])
+"""One with a socket and one without; the slow loops are of all."""
 REMEMBERS = "openai_responses"
 """The format whose provider keeps what went before as long as its socket lives."""
 
@@ -79,7 +81,7 @@ async def check(folder: Path, name: str, rounds: int) -> None:
         assert [request.body for request in server.requests] == [request.body for request in calm.requests]
 
 
-@FORMATS
+@QUICK_FORMATS
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 async def test_two_rounds_and_a_kill_between_them(tmp_path: Path, name: str) -> None:
     await check(tmp_path, name, 2)

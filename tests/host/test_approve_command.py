@@ -162,6 +162,7 @@ def test_a_run_at_which_nothing_waits_has_nothing_to_list(sample: Sample, capsys
     assert capsys.readouterr().out == "Run mine: no call waits for a person\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 class TestTerminal:
     def test_a_person_says_no_with_a_reason_and_then_yes(self, sample: Sample, capsys: Said) -> None:

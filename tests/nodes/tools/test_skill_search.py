@@ -89,6 +89,7 @@ def test_only_what_is_asked_for_is_read() -> None:
     assert asked == [("style", "a/1.md"), ("style", "a/2.md")]
 
 
+@pytest.mark.slow
 def test_five_thousand_files_are_searched() -> None:
     files: dict[str, str | bytes] = {f"{number:04}.md": "river" for number in range(5000)}
     files["4999.md"] = "the door"
