@@ -15,24 +15,26 @@ _MOST_SEEN = 10 * MOST_FILES
 """Entries that are looked at before the folder is taken for no skill's."""
 
 
-def listed(folder: Path) -> list[SkillFile]:
+def listed(folder: Path, called: str | None = None) -> list[SkillFile]:
     """Its files by path, without what systems leave behind; raises SkillRefused for a link or a name that can't be.
 
-    Raises FileNotFoundError where the folder is missing.
+    `called` is what refusals call the folder: whoever reads them may not know where it lies. Raises FileNotFoundError
+    where it is missing.
     """
+    named = called or str(folder)
     found: list[SkillFile] = []
-    for path, size in _walked(folder):
+    for path, size in _walked(folder, named):
         if skill_path(path) != path:
-            raise SkillRefused(f"{path!r} in {folder} has blanks or backslashes in its name; rename it")
+            raise SkillRefused(f"{path!r} in {named} has blanks or backslashes in its name; rename it")
         found.append(SkillFile(path, size))
-        if len(found) > MOST_FILES:
-            raise SkillRefused(f"{folder} has more than {MOST_FILES} files, the most that a skill may have")
     return sorted(found, key=lambda file: file.path)
 
 
 def contents(folder: Path, disk: Disk) -> dict[str, bytes]:
-    """Every file by path; raises as `listed` does, and for sizes that no skill may have."""
+    """Every file by path; raises as `listed` does, and for a number or sizes that no skill may have."""
     files = listed(folder)
+    if len(files) > MOST_FILES:
+        raise SkillRefused(f"{folder} has more than {MOST_FILES} files, the most that a skill may have")
     for file in files:
         check_size(file.path, file.bytes)
     check_total(sum(file.bytes for file in files))
@@ -54,7 +56,7 @@ def content(folder: Path, path: str, disk: Disk) -> bytes:
         raise SkillNotFound(f"the skill {folder.name} has no file {known}", details={"path": known}) from error
 
 
-def _walked(folder: Path) -> Iterator[tuple[str, int]]:
+def _walked(folder: Path, named: str) -> Iterator[tuple[str, int]]:
     waiting, seen = [""], 0
     while waiting:
         above = waiting.pop()
@@ -63,11 +65,9 @@ def _walked(folder: Path) -> Iterator[tuple[str, int]]:
                 seen += 1
                 path = f"{above}{entry.name}"
                 if seen > _MOST_SEEN:
-                    raise SkillRefused(
-                        f"{folder} holds more than {_MOST_SEEN} files and folders; name a skill's folder"
-                    )
+                    raise SkillRefused(f"{named} holds more than {_MOST_SEEN} files and folders; name a skill's folder")
                 if entry.is_symlink():
-                    raise SkillRefused(f"{path} in {folder} is a link; a skill may hold files alone")
+                    raise SkillRefused(f"{path} in {named} is a link; a skill may hold files alone")
                 if is_junk(path):
                     continue
                 if entry.is_dir(follow_symlinks=False):
@@ -75,7 +75,7 @@ def _walked(folder: Path) -> Iterator[tuple[str, int]]:
                 elif entry.is_file(follow_symlinks=False):
                     yield path, entry.stat(follow_symlinks=False).st_size
                 else:
-                    raise SkillRefused(f"{path} in {folder} is no plain file; a skill may hold files alone")
+                    raise SkillRefused(f"{path} in {named} is no plain file; a skill may hold files alone")
 
 
 def _read(file: Path, path: str, disk: Disk) -> bytes:

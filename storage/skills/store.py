@@ -78,7 +78,7 @@ class SkillStore:
         return [ShelvedSkill(entry.name, entry.description) for entry in self._seen()[0].values()]
 
     def files(self, name: str) -> list[SkillFile]:
-        return self._settled(checked_name(name), listed)
+        return self._settled(checked_name(name), lambda folder: listed(folder, f"the skill {name}"))
 
     def read(self, name: str, path: str) -> bytes:
         return self._settled(checked_name(name), lambda folder: content(folder, path, self._disk))

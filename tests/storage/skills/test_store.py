@@ -12,6 +12,7 @@ from treadle.graph.errors import TreadleError
 from treadle.graph.jsontext import Json
 from treadle.storage.disk import RealDisk
 from treadle.storage.skills.index import SkillIndexDamaged
+from treadle.storage.skills.package import MOST_FILES
 from treadle.storage.skills.shelf import ShelvedSkill, SkillFile, SkillNotFound, SkillRefused
 from treadle.storage.skills.store import FOLDER, SkillConflict, SkillStore, Strategy
 
@@ -345,3 +346,16 @@ def test_the_place_of_the_store_is_the_documented_one(store: SkillStore, tmp_pat
 
     kept = {path for path in below(tmp_path) if not path.endswith(".lock")}
     assert kept == {f"{FOLDER}/installed/demo/SKILL.md", f"{FOLDER}/index/skills.json"}
+
+
+def test_a_folder_that_grew_past_a_package_is_still_read_and_where_it_lies_is_not_told(store: SkillStore) -> None:
+    store.install(an_import())
+    folder = store.root / "installed" / "demo"
+    for number in range(MOST_FILES):
+        (folder / f"{number}.md").touch()
+
+    assert len(store.files("demo")) == MOST_FILES + 1
+    (folder / "link.md").symlink_to(folder / "SKILL.md")
+    with pytest.raises(SkillRefused, match="link.md in the skill demo is a link") as refused:
+        store.files("demo")
+    assert str(store.root) not in refused.value.message
