@@ -40,6 +40,11 @@ def test_the_servers_are_listed_without_starting_one_and_without_a_key(tmp_path:
     assert KEY not in shown + told
 
 
+def test_where_no_server_is_named_the_place_to_name_one_is_told(tmp_path: Path, capsys: Said) -> None:
+    assert exit_code(["mcp-servers", "list", "--data", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"No MCP servers are named; name them in {tmp_path / FILE}\n"
+
+
 def test_a_check_starts_the_server_and_shows_its_tools_by_the_names_that_profiles_use(
     tmp_path: Path, capsys: Said
 ) -> None:

@@ -11,8 +11,9 @@ from ..gateway.connections.connection import without_query
 from ..graph.errors import NotFound
 from ..graph.jsontext import Json
 from ..graph.mcp_names import ALL, McpName, is_tool
+from ..storage.mcp_servers import FILE
 from .ending import print_json
-from .options import AsJson, Data, data_root
+from .options import AsJson, Data, data_root, nearest
 from .tables import mcp_server_table, mcp_tool_table, to_screen
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def list_servers(data: Data = None, as_json: AsJson = False) -> None:
     rows = [_server_row(name, held) for name, held in _services(data).mcp.settings().items()]
     if as_json:
         print_json(rows)
+    elif not rows:
+        typer.echo(f"No MCP servers are named; name them in {nearest(data_root(data) / FILE)}")
     else:
         to_screen(mcp_server_table(rows))
 
