@@ -116,7 +116,7 @@ def _replayed(library: Library, probe: Probe, server: Loopback) -> str:
         history = talk.opening()
         history += talk.turn(talk.ask(history), "done")
         talk.ask(history)
-    except Exception as error:
+    except Exception as error:  # libraries of others fail in ways of their own, and which way is what is told
         if _is_ours(error):
             raise
         return f"fails: {type(error).__name__}"

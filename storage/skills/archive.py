@@ -25,6 +25,7 @@ _HEADER_BYTES = 30
 _LENGTHS = struct.Struct("<HH")  # of the name and of the extra field, at the end of a local header
 _ENCRYPTED, _UTF8 = 0x1, 0x800
 _UNREADABLE = (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError, struct.error, OverflowError)
+"""What zipfile ends in where a directory lies or is cut off; the bytes are in memory, so no disk's fault is among them."""
 
 
 def unpacked(data: bytes) -> list[tuple[str, bytes]]:

@@ -12,13 +12,24 @@ from .running import is_needed, judge, judge_together
 
 pytestmark = pytest.mark.timeout(600)  # a case may be a run of a thousand rounds
 
+_NOTHING = {
+    name: pytest.param(None, marks=pytest.mark.skip(reason=reason))
+    for name, reason in {
+        "unit": "the folder holds no case",
+        "together": "no case of this folder has variants that must agree",
+        "line": "unsupported.txt lists nothing: every case is played",
+    }.items()
+}
+"""What stands for a set that is empty, and why."""
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     folder = _folder(metafunc.config.getoption("--cases-dir"))
     parameters = {"unit": folder.units, "together": folder.together, "line": unsupported()}
     for name, values in parameters.items():
         if name in metafunc.fixturenames:
-            metafunc.parametrize(name, values, ids=[getattr(value, "name", value) for value in values])
+            ids = [getattr(value, "name", value) for value in values]
+            metafunc.parametrize(name, values or [_NOTHING[name]], ids=ids or ["none"])
 
 
 def test_the_case_holds(unit: Unit) -> None:

@@ -37,7 +37,7 @@ def test_what_is_no_json_is_refused_without_a_word_of_it(path: Path, tmp_path: P
     assert (refused.value.__cause__, refused.value.__context__) == (None, None)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no such modes there")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 def test_a_file_that_anybody_may_write_is_refused(path: Path, tmp_path: Path) -> None:
     path.write_text("{}")
     path.chmod(0o646)

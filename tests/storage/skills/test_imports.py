@@ -87,15 +87,18 @@ def test_what_stands_beside_the_chosen_folder_is_left_out_and_told() -> None:
 
 Spoil = Callable[[Path], object]
 
-FOLDERS: list[tuple[Spoil, str]] = [
+POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no such names or files, and links need rights there")
+POSIX_FOLDERS: list[tuple[Spoil, str]] = [
     (lambda folder: (folder / "l").symlink_to("/etc/passwd"), "l in .* is a link"),
     (lambda folder: (folder / "l").symlink_to(folder, target_is_directory=True), "l in .* is a link"),
     (lambda folder: (_touch(folder / "d/x").parent / "l").symlink_to("/"), "d/l in .* is a link"),
     (lambda folder: os.mkfifo(folder / "p"), "p in .* is no plain file"),
     (lambda folder: _touch(folder / "a\\b"), "blanks or backslashes"),
-    (lambda folder: _touch(folder / ".git" / "config"), r"\.git"),
     (lambda folder: _touch(folder / "a:b"), "the path"),
     (lambda folder: _touch(folder / os.fsdecode(b"\xff")), "the path"),
+]
+FOLDERS: list[tuple[Spoil, str]] = [
+    (lambda folder: _touch(folder / ".git" / "config"), r"\.git"),
     (lambda folder: [_touch(folder / f"{n}") for n in range(MOST_FILES)], f"more than {MOST_FILES} files"),
     (lambda folder: [_touch(folder / f"{n}" / "._x") for n in range(MOST_FILES * 5)], "files and folders"),
 ]
@@ -107,8 +110,7 @@ def _touch(path: Path) -> Path:
     return path
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names, and links need rights there")
-@pytest.mark.parametrize(("spoil", "words"), FOLDERS, ids=[f"{at}" for at, _ in enumerate(FOLDERS)])
+@pytest.mark.parametrize(("spoil", "words"), [*(pytest.param(*row, marks=POSIX) for row in POSIX_FOLDERS), *FOLDERS])
 def test_a_folder_with_what_no_skill_may_hold_is_refused(tmp_path: Path, spoil: Spoil, words: str) -> None:
     folder = laid_out(tmp_path / "d", {"SKILL.md": skill_md()})
     spoil(folder)
