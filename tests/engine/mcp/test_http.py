@@ -18,6 +18,8 @@ from ...scenarios import words
 from ...scenarios.stage import Stage
 from .shed import SCRIPT, Shed, profile
 
+pytestmark = pytest.mark.slow
+
 ADD = calls(call("mcp.shed.add", a=1, b=2))
 END = (words.WRITE, words.COMMIT_AND_FINISH)
 

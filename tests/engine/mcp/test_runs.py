@@ -255,6 +255,7 @@ async def test_a_server_that_the_settings_no_longer_allow_is_not_started_for_a_r
     assert (shed.result().error_code, shed.starts, shed.notes) == ("mcp.server_denied", 1, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings", "notes", "code"),
     [
