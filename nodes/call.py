@@ -298,13 +298,26 @@ def _perform(run: Run, seat: Seat, planned: ToolOutcome, began: float, clock: Cl
 
 
 def _change(run: Run, seat: Seat, change: FileChange, opening: list[Change], began: float, clock: Clock) -> None:
-    """Intent, effect, result. The result's file goes first: after a crash it is the plan that was being carried out."""
+    """Intent, effect, result. The result's file goes first: after a crash it is the plan that was being carried out.
+
+    What the file held before is kept, if no checkpoint has it: a run can be rewound to before its first change.
+    """
     result = answered(seat.call, change.answer)
     result_file, *told = result_changes(run, seat, result, elapsed_ms(began, clock))
     effect = {"path": change.path, "preSha256": change.pre_sha256, "postSha256": change.post_sha256}
     write = Do(lambda: run.workspace.write_bytes(change.path, change.data))
-    _make(run, seat, result_file, *opening, *_started(run, seat, effect), write, *told)
+    _make(run, seat, *_kept_before(run, change), result_file, *opening, *_started(run, seat, effect), write, *told)
     run.observe(seat.arguments, result, change.pre_sha256)
+
+
+def _kept_before(run: Run, change: FileChange) -> list[Change]:
+    if change.pre_sha256 is None or run.checkpoints.keeps(change.pre_sha256):
+        return []
+
+    def keep() -> None:
+        run.checkpoints.keep(change.path)
+
+    return [Do(keep)]
 
 
 def _taken_up(run: Run, seat: Seat) -> Dispatched:

@@ -129,7 +129,7 @@ def _text_at_end_of_round(run: Run, round_number: int, call_id: str, path: Works
     """The file as it was when the round closed: from its checkpoint where later rounds may have changed it since."""
     checkpoint = run.hydrated_from.get((round_number, call_id))
     if checkpoint is not None:
-        return run.folder.read(f"checkpoints/{checkpoint}/{path}").decode("utf-8")
+        return run.checkpoints.file(checkpoint, path).decode("utf-8")
     return run.workspace.read_text(path)
 
 

@@ -1,4 +1,8 @@
-"""Checkpoints of a run: after each effect, a copy of the files it touched and a record of their bytes."""
+"""Checkpoints of a run: after each effect, a record of the files it touched; their content is kept once, by its hash.
+
+`checkpoints/cp_000001/checkpoint.json` is the record, `checkpoints/content/<sha256>` a content that any number of
+records name.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from .workspace import FolderWorkspace
 
 FOLDER = "checkpoints"
 RECORD = "checkpoint.json"
+CONTENT = "content"
 
 _ID = re.compile(r"cp_(\d{6,})")
 
@@ -79,7 +84,7 @@ class CheckpointStore:
         self._workspace = FolderWorkspace(run_dir, disk)
 
     def create(self, *, checkpoint_id: str, reason: str, event_seq: int, paths: Sequence[WorkspacePath]) -> Checkpoint:
-        """Copy the files as they are now; the record is written last, so a folder without one is half made.
+        """Keep the files as they are now; the record is written last, so a folder without one is half made.
 
         The same again gives the first one's record. A folder of this id that says otherwise was left by a crash whose
         events are lost, and is replaced: an id whose `checkpoint_created` is journalled must not be created anew.
@@ -96,11 +101,45 @@ class CheckpointStore:
                 if stored is not None and _same(stored, made):
                     return stored
                 self._disk.remove(folder)
-            self._copy(folder, contents)
+            for stamp in stamps:
+                self._keep(stamp.sha256, contents[stamp.path])
             self._disk.replace(folder / RECORD, dumps(made.to_json(), pretty=True))
         except OSError as error:
             raise storage_failed(error, f"making checkpoint {checkpoint_id}") from error
         return made
+
+    def keep(self, path: WorkspacePath) -> str:
+        """Keep a file's content as it is now, without a checkpoint; gives its SHA-256. Raises as `create` does."""
+        data = self._workspace.read_bytes(path)
+        sha256 = sha256_bytes(data)
+        try:
+            self._keep(sha256, data)
+        except OSError as error:
+            raise storage_failed(error, f"keeping the content of {path}") from error
+        return sha256
+
+    def keeps(self, sha256: str) -> bool:
+        """Whether a content of this hash is kept."""
+        return (self._folder / CONTENT / sha256).exists()
+
+    def content(self, sha256: str) -> bytes:
+        """A kept content; raises NotFound where it is not kept, InvalidData where it is not what its name says."""
+        try:
+            data = self._disk.read(self._folder / CONTENT / sha256)
+        except FileNotFoundError as error:
+            raise NotFound(f"run {self._run_id} keeps no content {sha256}") from error
+        except OSError as error:
+            raise storage_failed(error, f"reading content {sha256}") from error
+        if sha256_bytes(data) != sha256:
+            raise InvalidData(f"{FOLDER}/{CONTENT}/{sha256} is damaged: its bytes have another hash")
+        return data
+
+    def file(self, id: str, path: WorkspacePath) -> bytes:
+        """A file as a checkpoint kept it; raises NotFound where the checkpoint is not of this file, and as `content`."""
+        stamp = next((stamp for stamp in self.load(id).files if stamp.path == path), None)
+        if stamp is None:
+            raise NotFound(f"checkpoint {id} is not of {path}")
+        return self.content(stamp.sha256)
 
     def load(self, id: str) -> Checkpoint:
         """Raises NotFound where there is none, or only a half-made one; InvalidData where the record is damaged."""
@@ -116,11 +155,9 @@ class CheckpointStore:
         found = (self._stored(folder.name) for folder in self._folder.iterdir() if _ID.fullmatch(folder.name))
         return tuple(sorted((each for each in found if each is not None), key=lambda each: each.seq))
 
-    def _copy(self, folder: Path, contents: dict[WorkspacePath, bytes]) -> None:
-        for above in {(folder / path).parent: None for path in contents} or {folder: None}:
-            self._disk.make_folder(above)
-        for path, data in contents.items():
-            self._disk.append(folder / path, data)  # a new file: until the record stands, nobody reads it
+    def _keep(self, sha256: str, data: bytes) -> None:
+        if not self.keeps(sha256):
+            self._disk.replace(self._folder / CONTENT / sha256, data)
 
     def _stored(self, id: str) -> Checkpoint | None:
         try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from treadle.graph.identity import call_file_stem
 from treadle.graph.jsontext import Json, loads
+from treadle.graph.text import sha256_text
 
 from ..scenarios import words
 from ..scenarios.stage import RUN, Stage
@@ -21,9 +22,8 @@ async def test_every_file_of_a_run_has_its_place(stage: Stage) -> None:
     assert _below(stage.run_folder()) == sorted(
         [
             "checkpoints/cp_000001/checkpoint.json",
-            "checkpoints/cp_000001/output/main.md",
             "checkpoints/cp_000002/checkpoint.json",
-            "checkpoints/cp_000002/output/main.md",
+            f"checkpoints/content/{sha256_text(played.files['output/main.md'])}",
             "events.jsonl",
             "input/generation_intent.json",
             "input/persist_snapshot.json",
@@ -43,6 +43,14 @@ async def test_every_file_of_a_run_has_its_place(stage: Stage) -> None:
         ]
     )
     assert all((stage.run_folder() / root).is_dir() for root in ("output", "scratch", "plan", "summaries", "persist"))
+
+
+async def test_what_a_persistent_file_held_before_its_first_change_is_kept(stage: Stage) -> None:
+    await stage.play(words.WRITE_NOTES, words.FINISH, presentation="background")
+    await stage.play(words.READ_NOTES, words.WRITE_OTHER_NOTES, words.FINISH, presentation="background", runId="run_2")
+    lent = _json(stage.run_folder("run_2") / "input" / "persist_snapshot.json")["files"][0]["sha256"]
+
+    assert (stage.run_folder("run_2") / f"checkpoints/content/{lent}").read_text() == "The tide owns a kettle.\n"
 
 
 async def test_the_record_and_its_copy_in_the_index_say_the_same(stage: Stage) -> None:

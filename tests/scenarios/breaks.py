@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from pathlib import Path
 
 from treadle.testkit.replies import error
 
@@ -58,7 +57,7 @@ async def no_room_for_the_file(stage: Stage) -> Played:
 
 
 async def no_room_for_the_checkpoint(stage: Stage) -> Played:
-    stage.disk.fail("append", when=_is_kept)
+    stage.disk.fail("replace", when="content/*")
     return await stage.play(words.WRITE)
 
 
@@ -71,7 +70,3 @@ async def no_room_for_the_chat(stage: Stage) -> Played:
 async def no_room_for_the_promotion(stage: Stage) -> Played:
     stage.disk.fail("replace", when="persistent-states/promotion.json")
     return await stage.play(words.WRITE_NOTES, words.WRITE, words.COMMIT_AND_FINISH)
-
-
-def _is_kept(path: Path) -> bool:
-    return "checkpoints" in path.parts

@@ -12,7 +12,7 @@ from treadle.graph.errors import InvalidData, NotFound, StorageFailed
 from treadle.storage.checkpoints import Checkpoint, CheckpointStore, checkpoint_id
 from treadle.storage.disk import Disk, RealDisk
 from treadle.storage.workspace import FileMissing, PathEscapes
-from treadle.testkit.faults import FaultyDisk, Operation
+from treadle.testkit.faults import FaultyDisk
 
 from .doubles import StillClock
 from .workspace_contract import at
@@ -49,8 +49,8 @@ def test_ids_have_six_digits_and_grow_past_them() -> None:
 def test_the_record_and_the_copy_are_exact(run_dir: Path) -> None:
     create(store(run_dir))
 
-    assert tree(run_dir / "checkpoints").keys() == {"cp_000001/checkpoint.json", "cp_000001/output/main.md"}
-    assert (run_dir / "checkpoints/cp_000001/output/main.md").read_bytes() == b"a"
+    assert tree(run_dir / "checkpoints").keys() == {"cp_000001/checkpoint.json", f"content/{SHA_A}"}
+    assert (run_dir / f"checkpoints/content/{SHA_A}").read_bytes() == b"a"
     assert json.loads((run_dir / "checkpoints/cp_000001/checkpoint.json").read_bytes()) == {
         "id": "cp_000001",
         "seq": 1,
@@ -73,11 +73,48 @@ def test_what_was_made_can_be_loaded_and_listed_in_order(run_dir: Path) -> None:
     assert [each.seq for each in checkpoints.list()] == [1, 2, 10, 1_000_000]
 
 
-def test_several_files_are_copied_and_each_once(run_dir: Path) -> None:
+def test_several_files_are_kept_and_each_once(run_dir: Path) -> None:
     made = create(store(run_dir), "output/main.md", "plan/p.md", "output/main.md")
 
     assert [stamp.path for stamp in made.files] == ["output/main.md", "plan/p.md"]
-    assert (run_dir / "checkpoints/cp_000001/plan/p.md").read_bytes() == b"plan\r\n"
+    assert store(run_dir).file("cp_000001", at("plan/p.md")) == b"plan\r\n"
+
+
+def test_a_content_that_several_checkpoints_name_is_kept_once(run_dir: Path) -> None:
+    (run_dir / "plan" / "p.md").write_bytes(b"a")
+    for seq in range(1, 4):
+        store(run_dir).create(
+            checkpoint_id=checkpoint_id(seq),
+            reason="write",
+            event_seq=seq,
+            paths=[at("output/main.md"), at("plan/p.md")],
+        )
+
+    assert [name for name in tree(run_dir / "checkpoints") if name.startswith("content")] == [f"content/{SHA_A}"]
+
+
+def test_a_content_can_be_kept_without_a_checkpoint(run_dir: Path) -> None:
+    checkpoints = store(run_dir)
+
+    assert not checkpoints.keeps(SHA_A)
+    assert checkpoints.keep(at("output/main.md")) == SHA_A
+    assert checkpoints.keeps(SHA_A)
+    assert checkpoints.content(SHA_A) == b"a"
+    assert checkpoints.list() == ()
+
+
+def test_a_content_that_is_gone_or_altered_is_loud(run_dir: Path) -> None:
+    create(store(run_dir))
+    kept = run_dir / "checkpoints" / "content" / SHA_A
+
+    kept.write_bytes(b"A")
+    with pytest.raises(InvalidData, match=SHA_A):
+        store(run_dir).file("cp_000001", at("output/main.md"))
+    kept.unlink()
+    with pytest.raises(NotFound, match=SHA_A):
+        store(run_dir).file("cp_000001", at("output/main.md"))
+    with pytest.raises(NotFound, match="plan"):
+        store(run_dir).file("cp_000001", at("plan/p.md"))
 
 
 def test_the_same_again_gives_the_first_record_and_writes_nothing(run_dir: Path) -> None:
@@ -92,7 +129,7 @@ def test_the_same_again_gives_the_first_record_and_writes_nothing(run_dir: Path)
 def test_a_half_made_folder_is_made_anew(run_dir: Path) -> None:
     whole = create(store(run_dir))
     before = tree(run_dir / "checkpoints")
-    for left in ({}, {"output/main.md": b"half"}, {"output/old.md": b"of another write"}):
+    for left in ({}, {"checkpoint.json.0123456789abcdef.tmp": b"half"}, {"old.json": b"of another write"}):
         RealDisk().remove(run_dir / "checkpoints/cp_000001")
         (run_dir / "checkpoints/cp_000001").mkdir()
         for name, data in left.items():
@@ -109,13 +146,13 @@ def test_a_folder_that_says_otherwise_is_replaced(run_dir: Path) -> None:
     made = create(store(run_dir), event_seq=22)
 
     assert store(run_dir).load("cp_000001") == made
-    assert (run_dir / "checkpoints/cp_000001/output/main.md").read_bytes() == b"b"
+    assert store(run_dir).file("cp_000001", at("output/main.md")) == b"b"
 
 
-@pytest.mark.parametrize("operation", ["make_folder", "append", "replace"])
-def test_a_fault_at_any_write_leaves_nothing_that_looks_whole(run_dir: Path, operation: Operation) -> None:
+@pytest.mark.parametrize("written_before", [0, 1])
+def test_a_fault_at_any_write_leaves_nothing_that_looks_whole(run_dir: Path, written_before: int) -> None:
     disk = FaultyDisk(RealDisk())
-    disk.fail(operation, error=errno.ENOSPC, times=1)
+    disk.fail("replace", error=errno.ENOSPC, skip=written_before, times=1)
 
     with pytest.raises(StorageFailed):
         create(store(run_dir, disk))
@@ -161,8 +198,10 @@ def test_a_damaged_record_is_loud(run_dir: Path, damage: bytes) -> None:
         store(run_dir).load("cp_000001")
 
 
-def test_one_small_file_costs_four_operations(run_dir: Path) -> None:
+def test_one_small_file_costs_three_operations_and_two_where_its_content_is_kept(run_dir: Path) -> None:
     disk = FaultyDisk(RealDisk())
     create(store(run_dir, disk))
 
-    assert [touch.operation for touch in disk.log] == ["read_plain", "make_folder", "append", "replace"]
+    store(run_dir, disk).create(checkpoint_id="cp_000002", reason="write", event_seq=21, paths=[at("output/main.md")])
+
+    assert [touch.operation for touch in disk.log] == ["read_plain", "replace", "replace", "read_plain", "replace"]

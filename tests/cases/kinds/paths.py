@@ -96,11 +96,11 @@ class _Outside:
         return [str(path.relative_to(self._stage.root)) for path in strays]
 
     def _is_in_a_room(self, path: Path) -> bool:
-        """In a workspace, or in a checkpoint's copy of one."""
+        """In a workspace, or a content that a checkpoint keeps."""
         for folder in self._stage.run_folders():
             if path.is_relative_to(folder):
                 first, *rest = path.relative_to(folder).parts
-                return first in _ROOMS or (first == "checkpoints" and len(rest) > 1 and rest[1] in _ROOMS)
+                return first in _ROOMS or (first == "checkpoints" and rest[0] == "content")
         return False
 
     def _bytes(self) -> dict[str, bytes]:
