@@ -11,6 +11,34 @@ from .hosts import SlowHost, never
 from .people import WRITE, begin
 from .stage import RUN, Played, Stage
 
+_AT_ONCE = "st(cancelling) st(cancelled) run_cancelled"
+
+TAILS = {
+    "cancel_at_the_start": ("st(cancelling) profile_resolved generation_intent_recorded st(cancelled) run_cancelled"),
+    "cancel_while_the_workspace_is_laid_out": _AT_ONCE,
+    "cancel_while_the_context_is_assembled": _AT_ONCE,
+    "cancel_during_a_model_call": "st(cancelling) model_call_attempt_failed st(cancelled) run_cancelled",
+    "cancel_during_a_second_attempt": "st(cancelling) model_call_attempt_failed st(cancelled) run_cancelled",
+    "cancel_while_waiting_to_retry": _AT_ONCE,
+    "cancel_while_a_file_is_written": (
+        "st(cancelling) workspace_file_written checkpoint_created st(cancelled) run_cancelled"
+    ),
+    "cancel_while_a_file_is_read": (
+        "st(cancelling) tool_result_stored tool_call_completed st(cancelled) run_cancelled"
+    ),
+    "cancel_while_the_second_call_is_planned": _AT_ONCE,
+    "cancel_while_a_person_is_asked": _AT_ONCE,
+    "cancel_between_two_calls": _AT_ONCE,
+    "cancel_after_the_last_call_of_a_round": _AT_ONCE,
+    "cancel_after_a_checkpoint": _AT_ONCE,
+    "cancel_while_waiting_for_the_commit": _AT_ONCE,
+    "cancel_after_a_commit": _AT_ONCE,
+    "cancel_while_finishing": "st(cancelling) st(completed) run_completed",
+    "cancel_while_waiting_for_the_persist_metadata": _AT_ONCE,
+    "cancel_of_a_run_that_nobody_drives": "st(cancelled) run_cancelled",
+}
+"""By scenario, what is written after `run_cancel_requested`; `st(x)` is a `status_changed`."""
+
 
 async def cancel_at_the_start(stage: Stage) -> Played:
     """Before the first step has looked at anything."""

@@ -9,10 +9,11 @@ from itertools import pairwise
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from treadle.graph.events import TERMINAL_EVENTS
+from treadle.graph.events import TERMINAL_EVENTS, Event
 from treadle.graph.status import FOLLOWERS, RunStatus
 from treadle.graph.table import edges
 
+from .cancels import TAILS
 from .catalogue import HAPPY_PATH, SCENARIOS
 from .flow import edge_line, flow
 from .stage import Played, Stage
@@ -48,6 +49,18 @@ def test_the_happy_path_is_the_one_that_the_specification_spells_out(play: Play)
     assert play("happy_path").types == HAPPY_PATH
 
 
+@pytest.mark.parametrize("name", TAILS)
+def test_after_a_cancel_just_this_is_written(name: str, play: Play) -> None:
+    events = play(name).events
+    request = next(place for place, event in enumerate(events) if event.type == "run_cancel_requested")
+
+    assert [_told(event) for event in events[request + 1 :]] == TAILS[name].split()
+
+
+def test_every_scenario_of_a_cancel_has_its_tail() -> None:
+    assert set(TAILS) == {name for name in SCENARIOS if name.startswith("cancel_")}
+
+
 def test_every_entry_of_the_table_is_taken(play: Play) -> None:
     taken = {edge for name in SCENARIOS for edge in play(name).edges}
 
@@ -79,3 +92,7 @@ def test_the_edges_of_a_run_follow_one_another(name: str, play: Play) -> None:
     outer = [edge for edge in play(name).edges if "/" not in edge.step]
 
     assert [(edge.next, after.step) for edge, after in pairwise(outer) if edge.next != after.step] == []
+
+
+def _told(event: Event) -> str:
+    return f"st({event.payload['status']})" if event.type == "status_changed" else event.type
