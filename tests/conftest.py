@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("treadle", deadline=None)  # tests judge what is done, never how long it takes
-settings.load_profile("treadle")
+# tests judge what is done, never how long it takes
+settings.register_profile("plain", deadline=None, max_examples=30)
+settings.register_profile("whole", deadline=None)  # for the whole gate: pytest --hypothesis-profile=whole
+settings.load_profile("plain")

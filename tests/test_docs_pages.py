@@ -32,6 +32,7 @@ def test_what_is_made_from_the_code_is_up_to_date() -> None:
     assert made.returncode == 0, made.stdout + made.stderr
 
 
+@pytest.mark.slow
 def test_a_page_that_says_otherwise_than_the_code_is_named(tmp_path: Path) -> None:
     for path in (*PAGES, DOCS / "profile.schema.json"):
         (tmp_path / path.name).write_bytes(path.read_bytes())

@@ -27,7 +27,7 @@ IN_ALL_FORMATS = pytest.mark.parametrize("form", NAMES)
 
 @trap(61)
 @IN_ALL_FORMATS
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(odd=st.lists(json_texts(), max_size=3), space=SPACES)
 def test_any_block_comes_back_as_it_came_after_the_engine_is_gone(form: str, odd: list[str], space: str) -> None:
     _comes_back(form, odd, space)

@@ -37,7 +37,7 @@ def test_a_clean_turn_goes_back_byte_for_byte(extras: list[tuple[str, str]], con
     assert replayed(message, PLAIN) == message
 
 
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(
     message=st.lists(
         st.tuples(

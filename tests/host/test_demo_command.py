@@ -106,6 +106,7 @@ def test_nothing_goes_to_stderr(shown: Shown) -> None:
     assert shown.err == ""
 
 
+@pytest.mark.slow
 def test_the_next_commands_work_when_they_are_pasted(tmp_path: Path) -> None:
     demo = [sys.executable, "-m", "treadle", "demo", "--data", "my data"]
     shown = subprocess.run(demo, cwd=tmp_path, capture_output=True, text=True, check=True).stdout

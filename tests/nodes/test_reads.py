@@ -51,7 +51,7 @@ def play(script: list[tuple[str, dict[str, Json]]], *, partial: bool) -> Desk:
     return desktop
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(SCRIPTS, st.booleans())
 def test_the_state_is_rebuilt_from_stored_results_alone(
     script: list[tuple[str, dict[str, Json]]], partial: bool
@@ -65,7 +65,7 @@ def test_the_state_is_rebuilt_from_stored_results_alone(
     assert rebuilt == desktop.reads
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(SCRIPTS)
 def test_what_is_known_stands_in_the_file_as_long_as_its_hash_does(script: list[tuple[str, dict[str, Json]]]) -> None:
     desktop = play(script, partial=True)
