@@ -98,8 +98,10 @@ def arguments_ref(run: Run, asked: dict[str, Json]) -> str:
 
 def edited_arguments(run: Run, round_number: int, call_id: str) -> Json:
     """The arguments that a person put in the place of the model's; None where nobody did. Blocking."""
-    approved = run.folder.ledger.find(EventType.TOOL_CALL_APPROVED, round=round_number, callId=call_id)
-    path = None if approved is None else approved.payload.get("editedArgumentsRef")
+    path = run.edited.get((round_number, call_id))
+    if path is None:
+        approved = run.folder.ledger.find(EventType.TOOL_CALL_APPROVED, round=round_number, callId=call_id)
+        path = None if approved is None else approved.payload.get("editedArgumentsRef")
     return None if path is None else run.folder.read_json(path)
 
 

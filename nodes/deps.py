@@ -21,8 +21,8 @@ from ..storage.skills.shelf import SkillShelf
 from ..storage.workspace import Workspace
 from .cancel import CancelSignal
 from .conversation import Conversation
-from .reads import ReadState
-from .skill_spending import SkillSpending
+from .reads import OBSERVED, ReadState
+from .skill_spending import CHARGED, SkillSpending
 from .tool import Tool
 from .wire_log import WireLog
 
@@ -68,6 +68,10 @@ class Run:
     """The round in which each call id was first seen: ids may repeat."""
     hydrated_from: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     """After a resume: the checkpoint whose text a (round, call id) was hydrated with."""
+    edited: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
+    """After a resume: where the arguments stand that a person put in the place of the model's, by (round, call id)."""
+    results: dict[tuple[int, str], ToolResult] = field(default_factory=dict[tuple[int, str], ToolResult])
+    """After a resume: results that were read already, by (round, call id), until their round is closed."""
     commits: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, str | None]])
     """Confirmed commits in order: (commit id, message id)."""
     drift_commits: dict[int, int] = field(default_factory=dict[int, int])
@@ -111,6 +115,11 @@ class Run:
         if isinstance(self.equipment, TreadleError):
             raise self.equipment
         return self.equipment
+
+    @staticmethod
+    def observes(name: str) -> bool:
+        """Whether `observe` learns anything from a result of this tool."""
+        return name in OBSERVED or name in CHARGED
 
     def observe(self, arguments: Json, result: ToolResult, pre_sha256: str | None) -> None:
         """Keep in mind what the model has seen by one call, live and when the run is opened again."""

@@ -13,6 +13,11 @@ from ..graph.messages import ToolResult
 from ..graph.paths import WorkspacePath, parse
 from .lines import unnumbered
 
+OBSERVED = frozenset({"workspace.read_file", "workspace.write_file", "workspace.apply_patch"})
+"""The tools whose results change what is known."""
+PATCH = "workspace.apply_patch"
+"""The one whose arguments are looked at too."""
+
 _FAILED_PATCHES = frozenset(
     {
         "workspace.patch_requires_full_read",
@@ -47,7 +52,8 @@ class ReadState:
     def observe(self, arguments: Json, result: ToolResult, pre_sha256: str | None) -> None:
         """Take in one call and its result, in the order they were made.
 
-        `pre_sha256` is the hash of the file before a write or patch (None where it was new), and unused otherwise.
+        `arguments` are those of a patch, and unused otherwise. `pre_sha256` is the hash of the file before a write or
+        patch (None where it was new), and unused otherwise.
         """
         match result.name:
             case "workspace.read_file" if not result.is_error:

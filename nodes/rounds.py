@@ -74,7 +74,15 @@ def result(run: Run, round_number: int, call: ToolCall) -> ToolResult:
     held = run.conversation.results.get(call.id)
     if held is not None and run.conversation.closed_rounds == round_number - 1:
         return held
+    read = run.results.pop((round_number, call.id), None)
+    if read is not None:
+        return read
     path = result_path(run, round_number, call.id)
+    return stored_result(run, path)
+
+
+def stored_result(run: Run, path: str) -> ToolResult:
+    """A result from its file; raises InvalidData where it is missing or none."""
     try:
         return tool_result(run.folder.read_json(path))
     except (KeyError, TypeError) as error:
@@ -107,15 +115,20 @@ def _hydrated(run: Run, round_number: int, stored: ToolResult) -> ToolResult:
     if path is None:
         return stored
     text = _text_at_end_of_round(run, round_number, stored.call_id, path)
+    if (round_number, stored.call_id) not in run.hydrated_from:
+        _tell_hydrated(run, round_number, stored.call_id, path, text)
+    return replace(stored, content=f"{stored.content}\n\nCurrent text of {path}:\n{text}")
+
+
+def _tell_hydrated(run: Run, round_number: int, call_id: str, path: WorkspacePath, text: str) -> None:
     payload: dict[str, Json] = {
         "round": round_number,
-        "callId": stored.call_id,
+        "callId": call_id,
         "path": path,
         "chars": count_chars(text),
         "words": count_words(text),
     }
     run.folder.apply(Log(EventType.CONTEXT_TOOL_RESULT_HYDRATED, payload))
-    return replace(stored, content=f"{stored.content}\n\nCurrent text of {path}:\n{text}")
 
 
 def _hydration_path(run: Run, round_number: int, stored: ToolResult) -> WorkspacePath | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..graph.messages import ToolResult
 
-_CHARS = {"skill.read": "chars", "skill.search": "returnedChars"}
+CHARGED = {"skill.read": "chars", "skill.search": "returnedChars"}
 """Where each tool's structured result tells its charge."""
 
 
@@ -19,6 +19,6 @@ class SkillSpending:
 
     def observe(self, result: ToolResult) -> None:
         """Take in one call's result, in the order they were made."""
-        key = _CHARS.get(result.name)
+        key = CHARGED.get(result.name)
         if key is not None and not result.is_error:
             self.chars += result.structured[key]

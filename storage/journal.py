@@ -60,15 +60,15 @@ class Journal:
             self._open_once()
             return len(self._starts)
 
-    def open(self) -> None:
-        """Read what is there, changing nothing; a missing file is an empty journal.
+    def open(self) -> list[Event]:
+        """Read what is there, changing nothing: every event; a missing file is an empty journal.
 
         The first use opens a journal that was not. Raises JournalDamaged, naming line and byte offset, for anything
         but a torn last line; StorageFailed.
         """
         with self._lock:
             self._opened = False
-            self._open_once()
+            return self._open_once()
 
     def append(self, entries: Sequence[Entry], *, durable: bool = False) -> list[Event]:
         """One write for all entries, in their order; `durable` waits for the disk.
@@ -113,12 +113,13 @@ class Journal:
     def read_all(self) -> list[Event]:
         return self._slice(0, self.last_seq)
 
-    def _open_once(self) -> None:
+    def _open_once(self) -> list[Event]:
+        """The events, where it was not open yet."""
         if self._opened:
-            return
+            return []
         data = _read(self._path, self._disk)
         records = find_records(data)
-        events_at(data, records)
+        events = events_at(data, records)
         self._starts = array("Q", (start for start, _ in records))
         good = records[-1][1] if records else 0
         self._torn = data[good:].strip(b"\n") != b""
@@ -126,6 +127,7 @@ class Journal:
         self._unended = not self._torn and data != b"" and not data.endswith(b"\n")
         self._dropped = 0
         self._opened = True
+        return events
 
     def _slice(self, first: int, last: int) -> list[Event]:
         if first >= last:

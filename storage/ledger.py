@@ -24,21 +24,29 @@ _REPEATABLE = frozenset(
 
 
 class Ledger:
-    """This run's events by key. Old rounds are forgotten: no step looks back more than one."""
+    """This run's events by key, filed by round so that what no step looks back at can be forgotten.
+
+    An event that names no round belongs to the round under way when it came. What came before the first round stays.
+    """
 
     def __init__(self) -> None:
         self._events: dict[Key, Event] = {}
         self._by_round: dict[int, list[Key]] = {}
+        self._round = 0
+
+    def __len__(self) -> int:
+        return len(self._events)
 
     def add(self, events: Iterable[Event]) -> None:
         for event in events:
             key = key_of(event.type, event.payload)
             if key is None:
                 continue
+            told = event.payload.get("round") if is_object(event.payload) else None
+            at = told if isinstance(told, int) else self._round
+            self._round = max(self._round, at)
             self._events[key] = event
-            round_number = event.payload.get("round") if is_object(event.payload) else None
-            if isinstance(round_number, int):
-                self._by_round.setdefault(round_number, []).append(key)
+            self._by_round.setdefault(at, []).append(key)
 
     def has(self, event_type: EventType, payload: Json) -> bool:
         """Whether this very event is in the journal already."""
@@ -49,11 +57,12 @@ class Ledger:
         return self._events.get(_key(event_type, parts))
 
     def told(self, event_type: EventType) -> list[Event]:
-        """All events of a type, as they came."""
+        """The events of a type that are not forgotten, as they came."""
         return [event for event in tuple(self._events.values()) if event.type == event_type]
 
     def forget_before(self, round_number: int) -> None:
-        for old in [number for number in self._by_round if number < round_number]:
+        """The run stands in the round after this one at the earliest: no step looks back more than one."""
+        for old in [number for number in self._by_round if 0 < number < round_number]:
             for key in self._by_round.pop(old):
                 self._events.pop(key, None)
 

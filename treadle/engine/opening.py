@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..graph.errors import InvalidData, TreadleError
 from ..graph.events import Event, EventType
 from ..graph.jsontext import Json
-from ..graph.messages import tool_result
 from ..graph.ports import Ask, ReadableHost
 from ..graph.status import RunStatus
 from ..nodes import equipment
 from ..nodes.deps import Equipment, Run
+from ..nodes.reads import PATCH
+from ..nodes.rounds import stored_result
 from ..nodes.wire_log import WireLog
 from ..storage.checkpoints import CheckpointStore
 from ..storage.database import RunDatabase
@@ -25,6 +26,23 @@ from .services import Services
 AskFor = Callable[[Run], Ask]
 """How a run waits for answers from outside."""
 
+_REMEMBERED = frozenset(
+    {
+        EventType.STATUS_CHANGED,
+        EventType.RUN_CANCEL_REQUESTED,
+        EventType.TOOL_CALL_REQUESTED,
+        EventType.TOOL_CALL_APPROVED,
+        EventType.TOOL_CALL_STARTED,
+        EventType.TOOL_RESULT_STORED,
+        EventType.WORKSPACE_FILE_WRITTEN,
+        EventType.WORKSPACE_PATCH_APPLIED,
+        EventType.CHECKPOINT_CREATED,
+        EventType.CONTEXT_TOOL_RESULT_HYDRATED,
+        EventType.DRIFT_RECOVERY_ATTEMPTED,
+        EventType.CHAT_COMMIT_RECORDED,
+    }
+)
+"""The others need not be looked into when a run is opened."""
 _ABOUT_RESUMES = frozenset({EventType.RUN_RESUMED, EventType.JOURNAL_TAIL_REPAIRED})
 
 
@@ -32,10 +50,10 @@ def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
     """Take the run's lease and make its live objects; raises RunBusy, JournalDamaged."""
     folder = _folder(services, record)
     try:
-        folder.journal.open()
+        told = folder.journal.open()
         run = _run(services, folder, ask_for)
         replay = _Replay(run)
-        for event in folder.journal.read_all():
+        for event in told:
             replay.take(event)
         replay.settle()
     except BaseException:
@@ -93,6 +111,15 @@ def _equipment(services: Services, folder: RunFolder) -> Equipment | TreadleErro
         return error
 
 
+@dataclass(slots=True)
+class _Asked:
+    """A call that has no result yet."""
+
+    name: str
+    arguments: str
+    pre_sha256: str | None = None
+
+
 class _Replay:
     """What the run's memory held, from what its journal and its files hold."""
 
@@ -100,14 +127,15 @@ class _Replay:
         self._run = run
         self._kept: dict[str, str] = {}
         self._touched = ""
-        self._arguments: dict[tuple[int, str], str] = {}
-        self._before: dict[tuple[int, str], str | None] = {}
+        self._calls: dict[tuple[int, str], _Asked] = {}
         self._statuses, self._last = [RunStatus.CREATED], ""
 
     def take(self, event: Event) -> None:
         """Raises InvalidData for an event that lacks what such an event tells."""
         self._run.folder.ledger.add((event,))
         self._last = self._last if event.type in _ABOUT_RESUMES else event.type
+        if event.type not in _REMEMBERED:
+            return
         try:
             self._remember(event.type, event.payload)
         except (KeyError, TypeError, ValueError) as error:
@@ -124,14 +152,15 @@ class _Replay:
                 run.cancel.raise_()
             case EventType.TOOL_CALL_REQUESTED:
                 run.first_rounds.setdefault(told["callId"], told["round"])
-                self._arguments[_call(told)] = told["argumentsRef"]
+                self._calls[_call(told)] = _Asked(told["name"], told["argumentsRef"])
             case EventType.TOOL_CALL_APPROVED if "editedArgumentsRef" in told:
-                self._arguments[_call(told)] = told["editedArgumentsRef"]
+                self._calls[_call(told)].arguments = told["editedArgumentsRef"]
+                run.edited[_call(told)] = told["editedArgumentsRef"]
             case EventType.TOOL_CALL_STARTED:
                 effect: dict[str, Json] = told.get("effect") or {}
-                self._before[_call(told)] = effect.get("preSha256")
+                self._calls[_call(told)].pre_sha256 = effect.get("preSha256")
             case EventType.TOOL_RESULT_STORED:
-                _observe(run, self._arguments[_call(told)], told["path"], self._before.get(_call(told)))
+                self._observe(_call(told), told["path"])
             case EventType.WORKSPACE_FILE_WRITTEN | EventType.WORKSPACE_PATCH_APPLIED:
                 self._touched = told["path"]
             case EventType.CHECKPOINT_CREATED if self._touched:
@@ -144,6 +173,15 @@ class _Replay:
                 run.commits.append((told["commitId"], told["messageId"]))
             case _:
                 pass
+
+    def _observe(self, call: tuple[int, str], path: str) -> None:
+        """A result is read where something follows from it, and kept until its round is closed."""
+        run, asked = self._run, self._calls.pop(call)
+        if not run.observes(asked.name):
+            return
+        result = run.results[call] = stored_result(run, path)
+        arguments = run.folder.read_json(asked.arguments) if asked.name == PATCH else None
+        run.observe(arguments, result, asked.pre_sha256)
 
     def settle(self) -> None:
         """Bring the record to where the journal stands: a crash may have come between the two."""
@@ -161,14 +199,6 @@ class _Replay:
 
 def _call(told: Json) -> tuple[int, str]:
     return told["round"], told["callId"]
-
-
-def _observe(run: Run, arguments: str, stored: str, pre_sha256: str | None) -> None:
-    try:
-        result = tool_result(run.folder.read_json(stored))
-    except (KeyError, TypeError) as error:
-        raise InvalidData(f"{stored} is not a tool result: {error}") from error
-    run.observe(run.folder.read_json(arguments), result, pre_sha256)
 
 
 async def _nobody(kind: str, payload: dict[str, Json]) -> dict[str, Json]:

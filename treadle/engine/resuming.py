@@ -31,6 +31,8 @@ async def resume(services: Services, driving: Driving, ask_for: AskFor, record: 
 async def _go_on(driving: Driving, run: Run) -> RunRecord:
     folder = run.folder
     state = await driving.saved(run)
+    if state is not None:  # else the run is walked again from its start, and every event may be met again
+        folder.ledger.forget_before(state.round - 1)
     told = {"fromSeq": folder.journal.last_seq, "epoch": folder.epoch}
     folder.resumed = True
     await run.record(created(folder.record), Log(EventType.RUN_RESUMED, told))
