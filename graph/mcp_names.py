@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 PREFIX = "mcp."
@@ -65,6 +66,7 @@ def is_shown(name: str, allow: Iterable[str], deny: Iterable[str]) -> bool:
     return any(covers(pattern, name) for pattern in allow) and not any(covers(pattern, name) for pattern in deny)
 
 
+@lru_cache(maxsize=1024)
 def alias_of(name: str) -> str:
     """What servers of models are told in place of a tool's name: every `.` becomes `_`.
 

@@ -62,7 +62,11 @@ class Disk(Protocol):
 
 class RealDisk:
     def read(self, path: Path) -> bytes:
-        return path.read_bytes()
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return _read_all(descriptor, os.fstat(descriptor).st_size)
+        finally:
+            os.close(descriptor)
 
     def read_range(self, path: Path, start: int, size: int) -> bytes:
         with path.open("rb") as file:

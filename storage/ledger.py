@@ -38,19 +38,21 @@ class Ledger:
         return len(self._events)
 
     def add(self, events: Iterable[Event]) -> None:
-        for event in events:
-            key = key_of(event.type, event.payload)
-            if key is None:
+        for event in events:  # a run that is opened again adds all that it ever told
+            if event.type in _REPEATABLE:
                 continue
-            told = event.payload.get("round") if is_object(event.payload) else None
+            held: dict[str, Json] = event.payload if is_object(event.payload) else {}
+            key = _key(event.type, held)
+            told = held.get("round")
             at = told if isinstance(told, int) else self._round
-            self._round = max(self._round, at)
+            if at > self._round:
+                self._round = at
             self._events[key] = event
             self._by_round.setdefault(at, []).append(key)
 
     def has(self, event_type: EventType, payload: Json) -> bool:
-        """Whether this very event is in the journal already."""
-        return key_of(event_type, payload) in self._events
+        """Whether this very event is in the journal already; never for one that may stand there several times."""
+        return _key(event_type, payload if is_object(payload) else {}) in self._events
 
     def find(self, event_type: EventType, **parts: object) -> Event | None:
         """The event with just these parts (`round=3, callId="c1"`), or None."""
@@ -67,16 +69,9 @@ class Ledger:
                 self._events.pop(key, None)
 
 
-def key_of(event_type: str, payload: Json) -> Key | None:
-    """The event's key; None for events that may stand in a journal several times."""
-    if event_type in _REPEATABLE:
-        return None
-    return _key(event_type, payload if is_object(payload) else {})
-
-
-def _key(event_type: str, held: dict[str, Json]) -> Key:
+def _key(event_type: EventType | str, held: dict[str, Json]) -> Key:
     got = held.get
     return (  # written out: every event's way leads through here
-        str(event_type), got("round"), got("callId"), got("attempt"), got("nextAttempt"), got("commitId"),
+        event_type, got("round"), got("callId"), got("attempt"), got("nextAttempt"), got("commitId"),
         got("checkpointId"), got("updateId"), got("commitCount"),
     )  # fmt: skip

@@ -52,6 +52,7 @@ def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
     try:
         told = folder.journal.open()
         run = _run(services, folder, ask_for)
+        folder.ledger.add(told)
         replay = _Replay(run)
         for event in told:
             replay.take(event)
@@ -132,7 +133,6 @@ class _Replay:
 
     def take(self, event: Event) -> None:
         """Raises InvalidData for an event that lacks what such an event tells."""
-        self._run.folder.ledger.add((event,))
         self._last = self._last if event.type in _ABOUT_RESUMES else event.type
         if event.type not in _REMEMBERED:
             return
