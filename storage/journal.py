@@ -17,7 +17,9 @@ from ..graph.events import Event, EventType, Level, level_of
 from ..graph.jsontext import Json, dumps
 from ..graph.ports import Clock, Ids
 from .disk import Disk, RealDisk, storage_failed
+from .journal_index import IndexWriter
 from .journal_lines import events_at, find_records, page
+from .journal_pages import JournalPages
 from .runs import timestamp
 
 Listener = Callable[[list[Event]], None]
@@ -44,6 +46,7 @@ class Journal:
         self._lock = threading.Lock()
         self._listeners: dict[object, Listener] = {}
         self._opened = False
+        self._index = IndexWriter(path, disk)
         self._starts: array[int] = array("Q")
         self._size = 0
         self._torn = False
@@ -126,6 +129,7 @@ class Journal:
         self._size = good if self._torn else len(data)
         self._unended = not self._torn and data != b"" and not data.endswith(b"\n")
         self._dropped = 0
+        self._index.reset()
         self._opened = True
         return events
 
@@ -160,6 +164,7 @@ class Journal:
             self._starts.append(start)
             start += len(line)
         self._size, self._unended, self._dropped = start, False, 0
+        self._index.keep(self._starts)
         return events
 
     def _event(self, entry: Entry, seq: int, now: str) -> Event:
@@ -201,12 +206,15 @@ def read_journal(
 ) -> list[Event]:
     """A page as `Journal.read` gives it, for a process that does not drive the run; a missing file has no events.
 
-    Raises JournalDamaged if the page holds a damaged record, StorageFailed.
+    The rest of the file is not read, as far as the journal's index helps. Raises JournalDamaged if the page holds a
+    damaged record, StorageFailed.
     """
-    data = _read(path, disk or RealDisk())
-    records = find_records(data)
-    first, last = page(len(records), after_seq, before_seq, limit)
-    return events_at(data, records[first:last], seq=first + 1)
+    return JournalPages(path, disk or RealDisk()).read(after_seq, before_seq, limit)
+
+
+def read_last_seq(path: Path, *, disk: Disk | None = None) -> int:
+    """The seq of the last event, 0 where there is none, for a process that does not drive the run; raises StorageFailed."""
+    return JournalPages(path, disk or RealDisk()).last_seq()
 
 
 def _read(path: Path, disk: Disk) -> bytes:

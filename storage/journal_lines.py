@@ -39,16 +39,16 @@ def find_records(data: bytes) -> list[tuple[int, int]]:
         if line:
             records.append((start, end))
         start = end
-    if _event_of(tail, len(records) + 1) is not None:
+    if event_of(tail, len(records) + 1) is not None:
         records.append((start, len(data)))
     return records
 
 
-def _event_of(line: bytes, seq: int) -> Event | None:
-    """The event of a line, or None where the line is not the event with this seq."""
+def event_of(line: bytes, seq: int | None = None) -> Event | None:
+    """The event of a line, or None where the line is not the event with this seq (or, without one, no event)."""
     try:
         read = _LINE.decode(line)
-        if read.seq == seq:
+        if seq is None or read.seq == seq:
             return Event(read.seq, read.id, read.run_id, read.timestamp, read.level, read.type, read.payload)
         return None
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -57,7 +57,7 @@ def _event_of(line: bytes, seq: int) -> Event | None:
         found = event(loads(line))
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
-    return found if type(found.seq) is int and found.seq == seq else None
+    return found if type(found.seq) is int and seq in (None, found.seq) else None
 
 
 def events_at(
@@ -66,7 +66,7 @@ def events_at(
     """The events at `spans`, the first of which has `seq`; `line` and `offset` are those of the start of `data`."""
     found: list[Event] = []
     for expected, (start, end) in enumerate(spans, start=seq):
-        parsed = _event_of(data[start:end], expected)
+        parsed = event_of(data[start:end], expected)
         if parsed is None:
             number = data.count(b"\n", 0, start) + line
             raise JournalDamaged(
@@ -79,9 +79,13 @@ def events_at(
 
 def page(count: int, after_seq: int | None, before_seq: int | None, limit: int | None) -> tuple[int, int]:
     """Indexes, from and to (exclusive), of the records on the page."""
-    size = min(max(DEFAULT_LIMIT if limit is None else limit, 1), MAX_LIMIT)
+    size = page_size(limit)
     if before_seq is not None:
         last = min(max(before_seq - 1, 0), count)
         return max(last - size, 0), last
     first = min(max(after_seq or 0, 0), count)
     return first, min(first + size, count)
+
+
+def page_size(limit: int | None) -> int:
+    return min(max(DEFAULT_LIMIT if limit is None else limit, 1), MAX_LIMIT)

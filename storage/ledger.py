@@ -45,8 +45,7 @@ class Ledger:
             key = _key(event.type, held)
             told = held.get("round")
             at = told if isinstance(told, int) else self._round
-            if at > self._round:
-                self._round = at
+            self._round = max(self._round, at)
             self._events[key] = event
             self._by_round.setdefault(at, []).append(key)
 

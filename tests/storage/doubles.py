@@ -1,6 +1,11 @@
-"""A clock that stands still and ids that count."""
+"""A clock that stands still, ids that count, and a disk that counts."""
 
 from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from treadle.storage.disk import RealDisk
 
 
 class StillClock:
@@ -26,3 +31,20 @@ class CountedIds:
     def new(self) -> str:
         self._count += 1
         return f"{self._count:032x}"
+
+
+class CountingDisk(RealDisk):
+    """It counts what is read, by the file's name."""
+
+    def __init__(self) -> None:
+        self.read_bytes: Counter[str] = Counter()
+
+    def read(self, path: Path) -> bytes:
+        data = super().read(path)
+        self.read_bytes[path.name] += len(data)
+        return data
+
+    def read_range(self, path: Path, start: int, size: int) -> bytes:
+        data = super().read_range(path, start, size)
+        self.read_bytes[path.name] += len(data)
+        return data

@@ -41,7 +41,7 @@ async def events(
         if reader is not None:
             return reader(after_seq=after_seq, before_seq=before_seq, limit=limit)
         path = services.store.folder(services.store.load(run_id)) / EVENTS
-        return read_journal(path, after_seq=after_seq, before_seq=before_seq, limit=limit)
+        return read_journal(path, after_seq=after_seq, before_seq=before_seq, limit=limit, disk=services.disk)
 
     return await in_thread(read)
 
