@@ -41,6 +41,7 @@ async def _check_all(folder: Path, shown: Sequence[Event]) -> None:
     journals += [await stage.play() for stage in sample_runs.others(folder / "others")]
     for sample in (
         sample_runs.resumed,
+        sample_runs.forced,
         sample_runs.given_up,
         sample_runs.switched,
         sample_runs.replayed,

@@ -173,6 +173,17 @@ async def resumed(folder: Path) -> Sequence[Event]:
     return await _journal(stage)
 
 
+async def forced(folder: Path) -> Sequence[Event]:
+    """A run that was left behind, whose profile is changed by hand, and that goes on all the same."""
+    stage = await _left_behind(folder)
+    profile = stage.run_folder / "input" / "resolved_profile.json"
+    profile.write_text(profile.read_text("utf-8").replace('"maxRounds": 80', '"maxRounds": 8'), "utf-8")
+    await stage.engine.resume_run(RUN_ID, force=True)
+    record = await stage.engine.wait(RUN_ID)
+    assert record.status is RunStatus.COMPLETED, record.status
+    return await _journal(stage)
+
+
 async def given_up(folder: Path) -> Sequence[Event]:
     """A run whose driver went away, and that is cancelled while nobody drives it."""
     stage = await _left_behind(folder)

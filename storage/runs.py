@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from ..graph.errors import InvalidData, NotFound
 from ..graph.identity import ChatRef, RunId, WorkspaceId, call_file_stem, chat_ref, round_file_stem, segment
@@ -20,12 +21,36 @@ EVENTS = "events.jsonl"
 DATABASE = "run.sqlite"
 PROMPT_SNAPSHOT = "input/prompt_snapshot.json"
 RESOLVED_PROFILE = "input/resolved_profile.json"
+ASKED_PROFILE = "input/asked_profile.json"
+"""The profile as it was named, where the resolved one has other words for it: its `mcp.<server>.*` are spelled out."""
 MCP_TOOLS = "input/mcp_tools.json"
 GENERATION_INTENT = "input/generation_intent.json"
 FROZEN_INPUT = "input/frozen_run_input_snapshot.json"
 MANIFEST = "manifest.json"
 MCP_LOGS = "mcp-logs"
 """The folder of what the run's MCP servers said on their standard error, a file each."""
+
+
+ProfileFrom = Literal["request", "id", "default"]
+"""Where the start found its profile: in the request itself, under the id that the request named, or the built-in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a run began under; a resume holds it against what there is now."""
+
+    signature: str
+    """The machine's."""
+    state_version: int
+    profile_sha256: str
+    """Of the file `input/resolved_profile.json`."""
+    profile_from: ProfileFrom
+    presentation: str | None = None
+    """The start request's own, which goes before the profile's."""
+
+    def to_json(self) -> dict[str, Json]:
+        profile = {"sha256": self.profile_sha256, "from": self.profile_from, "presentation": self.presentation}
+        return {"machine": {"signature": self.signature, "stateVersion": self.state_version}, "profile": profile}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +72,8 @@ class RunRecord:
     chat_head: ChatHead
     """What the run may see of its chat, frozen at start."""
     persist_base_state_id: str | None = None
+    origin: Origin | None = None
+    """None in the record of an older Treadle, which kept none."""
 
     def to_json(self) -> dict[str, Json]:
         stored: dict[str, Json] = {
@@ -66,6 +93,8 @@ class RunRecord:
         }
         if self.persist_base_state_id is not None:
             stored["persistBaseStateId"] = self.persist_base_state_id
+        if self.origin is not None:
+            stored |= self.origin.to_json()
         return stored
 
 
@@ -86,6 +115,16 @@ def run_record(stored: Json) -> RunRecord:
         input_sha256=stored["inputSha256"],
         chat_head=ChatHead(head["messageCount"], head["lastSha256"]),
         persist_base_state_id=stored.get("persistBaseStateId"),
+        origin=_origin(stored),
+    )
+
+
+def _origin(stored: Json) -> Origin | None:
+    if "machine" not in stored:
+        return None
+    machine, profile = stored["machine"], stored["profile"]
+    return Origin(
+        machine["signature"], machine["stateVersion"], profile["sha256"], profile["from"], profile["presentation"]
     )
 
 
@@ -113,7 +152,7 @@ class RunStore:
 
     def load(self, run_id: str) -> RunRecord:
         """The record as `run.json` has it; raises NotFound, or InvalidData where a file is damaged."""
-        indexed = self._read(self._index(RunId(_run_name(run_id))))
+        indexed = self.indexed(run_id)
         if indexed is None:
             raise NotFound(f"no run {run_id} below this data root")
         # run.json is written first, so after a crash between the two it is the newer one
@@ -122,11 +161,18 @@ class RunStore:
     def exists(self, run_id: str) -> bool:
         return self._index(RunId(_run_name(run_id))).exists()
 
+    def names(self) -> list[str]:
+        """The ids of all runs, sorted."""
+        folder = self.root / "index" / "runs"
+        return sorted(path.stem for path in folder.glob("*.json")) if folder.is_dir() else []
+
+    def indexed(self, run_id: str) -> RunRecord | None:
+        """The record as the index has it: after a crash, or while it is being saved, a status behind `run.json`."""
+        return self._read(self._index(RunId(_run_name(run_id))))
+
     def all(self) -> Iterator[RunRecord]:
         """Every run, newest first (createdAt, then id)."""
-        folder = self.root / "index" / "runs"
-        names = sorted(path.stem for path in folder.glob("*.json")) if folder.is_dir() else []
-        records = [self.load(name) for name in names]
+        records = [self.load(name) for name in self.names()]
         yield from sorted(records, key=lambda record: (record.created_at, record.id), reverse=True)
 
     def _index(self, run_id: RunId) -> Path:

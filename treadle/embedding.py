@@ -6,6 +6,10 @@ and `Command(resume={"messageId": …})` or `{"error": …}` is the answer. The 
 learned its persistent state, is answered by `True` (LangGraph takes an empty dict for no answer at all) or an error.
 A call that waits for a person interrupts the graph too: `Command(resume={"approved": True, "reason": …,
 "editedArguments": …})` answers it.
+
+A run that goes on in a graph is not held against the machine and the profile that it began with, as `Engine.resume_run`
+holds it: the machine is the graph that you compiled, the thread's state is your checkpointer's, and the profile is the
+one in the run folder.
 """
 
 from __future__ import annotations

@@ -96,9 +96,13 @@ class Engine:
         # a caller that gives up meanwhile must not leave a run that exists and is not driven
         return await asyncio.shield(asyncio.ensure_future(self._start_alone(asked)))
 
-    async def resume_run(self, run_id: str) -> RunHandle:
-        """Go on from the last checkpoint of a run that a crash or a close left behind; a run that ended is returned."""
-        return await asyncio.shield(asyncio.ensure_future(self._resume_alone(_id(run_id))))
+    async def resume_run(self, run_id: str, *, force: bool = False) -> RunHandle:
+        """Go on from the last checkpoint of a run that a crash or a close left behind; a run that ended is returned.
+
+        Raises `agent.resume_machine_changed` or `agent.resume_profile_changed` where the run would not go on as it
+        began; with `force` it does, under the profile in its folder, and `run_resumed` says what was `forced`.
+        """
+        return await asyncio.shield(asyncio.ensure_future(self._resume_alone(_id(run_id), force)))
 
     async def cancel(self, run_id: str) -> RunHandle:
         """Ask the run to stop; the run that it is, at once. A run that ended is returned unchanged."""
@@ -254,13 +258,13 @@ class Engine:
         async with self._alone(request.run_id):
             return await self._start(request)
 
-    async def _resume_alone(self, run_id: str) -> RunHandle:
+    async def _resume_alone(self, run_id: str, force: bool) -> RunHandle:
         async with self._alone(run_id):
             active = self._driving.active(run_id)
             if active is not None:
                 return handle_of(active.run.folder.record)
             record = await in_thread(lambda: self.services.store.load(run_id))
-            return handle_of(await resume(self.services, self._driving, self._asking.for_run, record))
+            return handle_of(await resume(self.services, self._driving, self._asking.for_run, record, force=force))
 
     async def _start(self, request: StartRequest) -> RunHandle:
         stored = await in_thread(lambda: existing(self.services, request))

@@ -21,6 +21,7 @@ from ..storage.folder import Log, pretty
 from ..storage.folder_lock import folder_lock
 from ..storage.persist import newest_state_id
 from ..storage.runs import (
+    ASKED_PROFILE,
     EVENTS,
     FROZEN_INPUT,
     GENERATION_INTENT,
@@ -32,6 +33,7 @@ from ..storage.runs import (
 )
 from .mcp.offer import offer
 from .opening import AskFor, open_run
+from .origin import origin_of
 from .profiles.choice import chosen_profile
 from .services import Services
 
@@ -40,7 +42,10 @@ class Checked(NamedTuple):
     """What a run that may be made is to be frozen as."""
 
     record: RunRecord
+    asked: ResolvedProfile
+    """The profile as it was named."""
     profile: ResolvedProfile
+    """As the run follows it: the tools that its `*` stood for are spelled out."""
     mcp_tools: tuple[McpTool, ...]
 
 
@@ -77,8 +82,9 @@ async def checked_start(services: Services, request: StartRequest) -> Checked:
         input_sha256=input_sha256(request),
         chat_head=head,
         persist_base_state_id=newest,
+        origin=origin_of(request, profile),
     )
-    return Checked(record, profile, mcp_tools)
+    return Checked(record, asked, profile, mcp_tools)
 
 
 def lay_down(services: Services, checked: Checked, request: StartRequest) -> bool:
@@ -86,7 +92,7 @@ def lay_down(services: Services, checked: Checked, request: StartRequest) -> boo
 
     False, with nothing changed, where another process made the run meanwhile.
     """
-    record, profile, mcp_tools = checked
+    record, asked, profile, mcp_tools = checked
     folder, disk = services.store.folder(record), services.disk
     try:
         with folder_lock(services.store.chat_folder(record.workspace_id)):
@@ -95,6 +101,9 @@ def lay_down(services: Services, checked: Checked, request: StartRequest) -> boo
             disk.remove(folder / EVENTS)  # of a start that a crash cut off before its record
             disk.replace(folder / PROMPT_SNAPSHOT, pretty(request.prompt_snapshot))
             disk.replace(folder / RESOLVED_PROFILE, pretty(profile.to_json()))
+            disk.remove(folder / ASKED_PROFILE)
+            if asked != profile:
+                disk.replace(folder / ASKED_PROFILE, pretty(asked.definition.to_json()))
             disk.remove(folder / MCP_TOOLS)
             if mcp_tools:
                 disk.replace(folder / MCP_TOOLS, pretty(frozen(mcp_tools)))
