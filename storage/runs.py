@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from ..graph.jsontext import Json, dumps, loads
 from ..graph.ports import ChatHead
 from ..graph.status import RunStatus
 from .disk import Disk, storage_failed
+from .folder_lock import folder_lock
 
 TREE = Path("_tauritavern") / "agent-workspaces"
 
@@ -29,6 +31,7 @@ FROZEN_INPUT = "input/frozen_run_input_snapshot.json"
 MANIFEST = "manifest.json"
 MCP_LOGS = "mcp-logs"
 """The folder of what the run's MCP servers said on their standard error, a file each."""
+_MAKING = "making.lock"
 
 
 ProfileFrom = Literal["request", "id", "default"]
@@ -160,6 +163,11 @@ class RunStore:
 
     def exists(self, run_id: str) -> bool:
         return self._index(RunId(_run_name(run_id))).exists()
+
+    def making(self) -> AbstractContextManager[None]:
+        """Held while a run is made, from the look whether its id is free to its record: ids are free or taken in the
+        whole data root, whatever the chat. Raises OSError."""
+        return folder_lock(self.root / "index", _MAKING)
 
     def names(self) -> list[str]:
         """The ids of all runs, sorted."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from pathlib import Path
 
 import pytest
 
+from treadle.engine.engine import Engine
 from treadle.graph.errors import InvalidInput, NotFound, StorageFailed, TreadleError
 from treadle.graph.jsontext import Json
 from treadle.graph.status import RunStatus
+from treadle.storage.disk import RealDisk
 
 from ..scenarios import words
 from ..scenarios.hosts import SlowHost, never
 from ..scenarios.script import Script
 from ..scenarios.stage import RUN, Stage, snapshot
-from ..storage.chats.samples import QUESTION, chat_bytes
+from ..storage.chats.samples import CHAT_REF, HEADER, QUESTION, chat_bytes
 
 HERE = Script.base_url
 
@@ -192,6 +196,41 @@ async def test_of_two_engines_that_start_a_run_at_once_the_slower_one_attaches(s
 
     assert handle.run_id == RUN
     assert after == before
+
+
+class GatedDisk(RealDisk):
+    """Waits, in the middle of making a run, until it is let go on."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.gate = threading.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def replace(self, path: Path, data: bytes, *, durable: bool = False) -> None:
+        if path.name == "prompt_snapshot.json":
+            self._loop.call_soon_threadsafe(self.reached.set)
+            assert self.gate.wait(30)
+        super().replace(path, data, durable=durable)
+
+
+async def test_of_two_chats_that_start_a_run_of_one_name_at_once_one_gets_it(stage: Stage) -> None:
+    disk = GatedDisk()
+    header = {**HEADER, "chat_metadata": {"integrity": "int-0002"}}
+    stage.chat.with_name("coffee.jsonl").write_bytes(chat_bytes(QUESTION, header=header))
+    other = stage.request(chatRef={**CHAT_REF, "fileName": "coffee"}, stableChatId="int-0002")
+    async with Engine(stage.root, stage.host, transport=Script(never), disk=disk) as slow, stage.show(never) as show:
+        first = asyncio.create_task(slow.start_run_with_prompt_snapshot(stage.request()))
+        await disk.reached.wait()
+        second = asyncio.create_task(show.engine.start_run_with_prompt_snapshot(other))
+        done, _ = await asyncio.wait({second}, timeout=0.2)
+        disk.gate.set()
+        handle = await first
+        with pytest.raises(InvalidInput) as refused:
+            await second
+
+    assert done == set()
+    assert refused.value.error_code == "agent.run_id_conflict"
+    assert [path.parents[1].name for path in stage.root.glob("*/*/chats/*/runs/*")] == [handle.workspace_id]
 
 
 async def test_runs_without_a_name_are_many(stage: Stage) -> None:

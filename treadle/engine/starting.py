@@ -95,7 +95,7 @@ def lay_down(services: Services, checked: Checked, request: StartRequest) -> boo
     record, asked, profile, mcp_tools = checked
     folder, disk = services.store.folder(record), services.disk
     try:
-        with folder_lock(services.store.chat_folder(record.workspace_id)):
+        with folder_lock(services.store.chat_folder(record.workspace_id)), services.store.making():
             if services.store.exists(record.id):
                 return False
             disk.remove(folder / EVENTS)  # of a start that a crash cut off before its record
