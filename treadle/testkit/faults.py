@@ -8,13 +8,23 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from ..storage.disk import Disk
 
 Operation = Literal[
     "read", "read_range", "read_plain", "replace", "append", "truncate", "make_folder", "copy", "move", "remove"
 ]
+
+Kind = Operation | Literal["change", "growth", "any"]
+"""An operation; or every one that changes something, every one that needs room on the disk, or every one that there is."""
+
+KINDS: dict[Kind, frozenset[Operation]] = {
+    **{each: frozenset({each}) for each in get_args(Operation)},
+    "change": frozenset({"replace", "append", "truncate", "make_folder", "copy", "move", "remove"}),
+    "growth": frozenset({"replace", "append", "make_folder", "copy"}),
+    "any": frozenset(get_args(Operation)),
+}
 
 Where = Callable[[Path], bool] | str | None
 """Which paths: a test of the path, a pattern as `Path.match` takes it (`"events.jsonl"`, `"output/*.md"`), or all."""
@@ -32,7 +42,7 @@ class Touch:
 
 @dataclass(slots=True)
 class _Rule:
-    operation: Operation
+    operations: frozenset[Operation]
     where: Where
     containing: bytes | None
     error: int
@@ -41,7 +51,7 @@ class _Rule:
     times: int | None
 
     def applies(self, operation: Operation, path: Path, data: bytes | None) -> bool:
-        if operation != self.operation or self.times == 0 or not _matches(self.where, path):
+        if operation not in self.operations or self.times == 0 or not _matches(self.where, path):
             return False
         if self.containing is not None and self.containing not in (data or b""):
             return False
@@ -64,7 +74,7 @@ class FaultyDisk:
 
     def fail(
         self,
-        operation: Operation,
+        operation: Kind,
         *,
         when: Where = None,
         containing: bytes | None = None,
@@ -73,12 +83,12 @@ class FaultyDisk:
         skip: int = 0,
         times: int | None = None,
     ) -> None:
-        """Raise OSError(`error`) for this operation on such paths (and data that holds `containing`).
+        """Raise OSError(`error`) for this operation, or these, on such paths (and data that holds `containing`).
 
         The first `skip` are let through, then `times` fail (None: all). `after_bytes`: an append writes so many bytes
         first; a replace is atomic and leaves nothing.
         """
-        self._rules.append(_Rule(operation, when, containing, error, after_bytes, skip, times))
+        self._rules.append(_Rule(KINDS[operation], when, containing, error, after_bytes, skip, times))
 
     def heal(self) -> None:
         """Forget every rule."""
