@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from .errors import LeaseLost, RunBusy, RunCancelled, TreadleError
+from .errors import LeaseLost, RunBusy, RunCancelled, RunLeft, TreadleError
 from .state import FIELDS, RunState, StateIncompatible, Update, restore
 from .table import (
     RETRY_START,
@@ -97,12 +97,15 @@ def compile_graph(builder: Builder, saver: BaseCheckpointSaver[Any] | None) -> G
     return builder.compile(checkpointer=saver, name="treadle")
 
 
-async def invoke(graph: Graph, state: RunState | None, *, thread_id: str, recursion_limit: int) -> None:
-    """Drive a run to its end, or on from its last checkpoint, where `state` is None.
+async def invoke(
+    graph: Graph, state: RunState | None, *, thread_id: str, recursion_limit: int, checkpoint_id: str | None = None
+) -> None:
+    """Drive a run to its end, or on from a checkpoint, the last unless another is named, where `state` is None.
 
     Nothing is streamed, since telling every step's state costs a tenth of the step; `House.took` tells the edges.
     """
-    config: Any = {"configurable": {"thread_id": thread_id}, "recursion_limit": recursion_limit}
+    place = {"thread_id": thread_id} | ({} if checkpoint_id is None else {"checkpoint_id": checkpoint_id})
+    config: Any = {"configurable": place, "recursion_limit": recursion_limit}
     given = None if state is None else asdict(state)
     async for _ in graph.astream(given, config, stream_mode=[], durability="async"):
         pass
@@ -122,6 +125,16 @@ async def saved(graph: Graph, thread_id: str) -> tuple[RunState, tuple[str, ...]
     if not snapshot.next and not state.outcome:
         raise StateIncompatible("The run's next step is not part of this machine any more. Start a new run.")
     return state, snapshot.next
+
+
+async def last_without_error(graph: Graph, thread_id: str) -> str | None:
+    """The run's newest checkpoint whose state tells of no error: to take the step again that went wrong."""
+    config: Any = {"configurable": {"thread_id": thread_id}}
+    async for snapshot in graph.aget_state_history(config):
+        if not snapshot.values.get("error"):
+            found: str = snapshot.config["configurable"]["checkpoint_id"]
+            return found
+    return None
 
 
 def _retry_graph(nodes: Mapping[RetryStep, NodeFn[D]], house: House[D]) -> Graph:
@@ -154,7 +167,7 @@ async def _outcome(row: Mapping[Outcome, S], node: NodeFn[D], state: RunState, h
     except RunCancelled:
         return Update(Outcome.CANCELLED)
     except TreadleError as error:
-        if Outcome.BROKEN in row and not isinstance(error, (LeaseLost, RunBusy)):
+        if Outcome.BROKEN in row and not isinstance(error, (LeaseLost, RunBusy, RunLeft)):
             return Update(Outcome.BROKEN, {"error": error.report()})
         await house.leave(state)
         raise

@@ -105,6 +105,10 @@ class JournalAppendFailed(StorageFailed):
     code = "journal.append_failed"
 
 
+class RunLeft(StorageFailed):
+    """The disk refused after something was done that others see; the run is left as it is, to be resumed."""
+
+
 class JournalDamaged(InvalidData):
     """The journal is damaged before its last line."""
 

@@ -17,7 +17,7 @@ from ..storage.checkpoints import checkpoint_id
 from ..storage.folder import Change, Enter, Log
 from .call import Seat, answered, bench, elapsed_ms, refusal_result, result_changes, with_decision
 from .checkpoint import keep_file
-from .deps import Deps, Run, fault_in, in_thread
+from .deps import Deps, Run, fault_in, in_thread, left_if_untold
 from .files import read_text
 from .rounds import turn
 from .tool import Answer, CommitAsked
@@ -67,7 +67,8 @@ async def commit(state: RunState, deps: Deps) -> Update:
         return Update(Outcome.REFUSED_BY_RULE, after)
     message_id = await _ask_host(run, plan)
     run.commits[state.commit_count :] = [(plan.commit_id, message_id)]
-    await run.record(*_confirmed(run, plan, message_id, state.commit_count + 1, elapsed_ms(began, deps.clock)))
+    with left_if_untold():
+        await run.record(*_confirmed(run, plan, message_id, state.commit_count + 1, elapsed_ms(began, deps.clock)))
     run.cancel.check()
     return Update(Outcome.COMMITTED, {**after, **_counted(state, plan.commit_id, message_id)})
 

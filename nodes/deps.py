@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from ..gateway.connections.connection import Connection
 from ..gateway.gateway import ModelGateway
-from ..graph.errors import RunFailed, TreadleError
+from ..graph.errors import RunFailed, RunLeft, StorageFailed, TreadleError
 from ..graph.jsontext import Json
 from ..graph.messages import ToolResult, ToolSpec
 from ..graph.ports import Ask, ChatReader, Clock, McpTools
@@ -148,6 +149,26 @@ class Deps:
 async def in_thread(work: Callable[[], T]) -> T:
     """The one way from a node to blocking work: a hop to a thread, once per effect."""
     return await asyncio.to_thread(work)
+
+
+@contextmanager
+def left_if_untold() -> Generator[None]:
+    """Of what was done to others, and is told in here: a run that can't tell it has not failed, but is left.
+
+    Raises RunLeft in place of StorageFailed; a resume finds what was done, and tells it.
+    """
+    try:
+        yield
+    except RunLeft:
+        raise
+    except StorageFailed as error:
+        raise left(error) from error
+
+
+def left(error: StorageFailed) -> RunLeft:
+    """The error of a run that is left as it is."""
+    message = f"{error.message}; make the disk writable, then resume the run"
+    return RunLeft(message, code=error.error_code, details=error.details)
 
 
 def fault_in(answer: dict[str, Json]) -> str | None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 
-from ..graph.errors import InvalidData, RunCancelled, RunFailed, StorageFailed, TreadleError
+from ..graph.errors import InvalidData, RunCancelled, RunFailed, RunLeft, StorageFailed, TreadleError
 from ..graph.events import EventType
 from ..graph.jsontext import Json
 from ..graph.state import RunState, Update
 from ..graph.status import RunStatus
 from ..graph.table import Outcome
 from ..storage.folder import Do, Enter, Log
-from ..storage.persist import promote
+from ..storage.persist import PromotionUnfinished, promote
 from ..storage.persist_records import Promotion
-from .deps import Deps, Run, fault_in, in_thread
+from .deps import Deps, Run, fault_in, in_thread, left, left_if_untold
 
 
 async def finish(state: RunState, deps: Deps) -> Update:
@@ -28,6 +28,8 @@ async def finish(state: RunState, deps: Deps) -> Update:
         await _complete(state, run)
     except RunCancelled:
         return await _cancelled(run)
+    except RunLeft:
+        raise
     except TreadleError as error:
         ended = run.folder.record.status
         if not ended.is_terminal:
@@ -48,6 +50,8 @@ async def _complete(state: RunState, run: Run) -> None:
     await run.record(Enter(RunStatus.FINISHING, unless=(EventType.PERSISTENT_CHANGES_COMMITTED, {})))
     try:
         promotion = await in_thread(lambda: _promote(run))
+    except RunLeft:
+        raise
     except TreadleError as error:
         await run.record(Log(EventType.PERSISTENT_CHANGES_COMMIT_FAILED, {"message": str(error)}))
         raise
@@ -72,19 +76,19 @@ def _promote(run: Run) -> Promotion:
         )
         made.append(promotion)
 
-    run.folder.apply(Do(make))
+    try:
+        run.folder.apply(Do(make))
+    except PromotionUnfinished as error:
+        raise left(error) from error
     promotion = made[0]
-    run.folder.apply(
-        Log(
-            EventType.PERSISTENT_CHANGES_COMMITTED,
-            {
-                "stateId": promotion.state_id,
-                "baseStateId": promotion.base_state_id,
-                "changeCount": len(promotion.changes),
-                "changes": _changes(promotion),
-            },
-        )
-    )
+    told: dict[str, Json] = {
+        "stateId": promotion.state_id,
+        "baseStateId": promotion.base_state_id,
+        "changeCount": len(promotion.changes),
+        "changes": _changes(promotion),
+    }
+    with left_if_untold():
+        run.folder.apply(Log(EventType.PERSISTENT_CHANGES_COMMITTED, told))
     return promotion
 
 
@@ -123,7 +127,8 @@ async def _tell_host(state: RunState, run: Run, promotion: Promotion) -> None:
     if error is not None:
         await run.record(Log(EventType.PERSISTENT_STATE_METADATA_UPDATE_FAILED, {**told, "message": error}))
         raise RunFailed(f"the chat did not take it: {error}", code="agent.persistent_state_metadata_update_failed")
-    await run.record(Log(EventType.PERSISTENT_STATE_METADATA_UPDATED, told))
+    with left_if_untold():
+        await run.record(Log(EventType.PERSISTENT_STATE_METADATA_UPDATED, told))
 
 
 async def _answer(run: Run, request: dict[str, Json]) -> dict[str, Json]:
@@ -153,12 +158,24 @@ async def end_badly(run: Run, error: dict[str, Json]) -> Update:
     return Update(Outcome.PARTIAL_SUCCESS, {"error": error})
 
 
-async def _end(run: Run, status: RunStatus, event: EventType, payload: Json) -> None:
-    """The failure tail: a journal that can't be written no longer changes how the run ends."""
+async def _end(run: Run, status: RunStatus, event: EventType, payload: dict[str, Json]) -> None:
+    """The failure tail: a journal that can't be written no longer changes how the run ends.
+
+    Raises RunLeft, with the reason for the end, where nothing can be written: then the run has not ended.
+    """
     try:
         await run.record(Enter(status), Log(event, payload), durable=True)
     except (StorageFailed, InvalidData):
-        await in_thread(lambda: run.folder.set_status_only(status))
+        try:
+            await in_thread(lambda: run.folder.set_status_only(status))
+        except StorageFailed as error:
+            raise _unrecorded(payload, error) from error
+
+
+def _unrecorded(reason: dict[str, Json], refusal: StorageFailed) -> RunLeft:
+    """Why the run was to end, and why that could not be recorded: mostly the same full disk."""
+    message = f"{reason['message']} (and the run's end could not be recorded: {refusal.message})"
+    return left(StorageFailed(message, code=reason.get("code"), details=refusal.details))
 
 
 def _preserved(run: Run) -> list[Json]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from ..graph.errors import InvalidData, RunFailed
+from ..graph.errors import InvalidData, RunFailed, StorageFailed
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.paths import WorkspacePath
 from ..graph.text import sha256_bytes
@@ -27,12 +27,17 @@ MANIFEST = "manifest.json"
 INTENT = "promotion.json"
 
 _DEEPEST = 4096
+_DOING = "keeping the chat's persistent files"
 
 
 class PersistConflict(RunFailed):
     """Another run changed the same persistent files meanwhile; nothing was promoted."""
 
     code = "agent.persistent_workspace_conflict"
+
+
+class PromotionUnfinished(StorageFailed):
+    """A promotion that was decided could not be carried out whole; whoever next takes the chat's lock finishes it."""
 
 
 class PersistDeleteUnsupported(RunFailed):
@@ -76,9 +81,10 @@ def promote(
     """Copy what the run changed below `persist/` into the chat's, and write the state's manifest, changes or none.
 
     All or nothing, and once: a repeated call finishes what was begun, or gives the first answer. `created_at` is
-    RFC 3339 UTC. Raises PersistConflict, PersistDeleteUnsupported, InvalidData, StorageFailed.
+    RFC 3339 UTC. Raises PersistConflict, PersistDeleteUnsupported, InvalidData, StorageFailed; PromotionUnfinished
+    where the disk refused when it was decided already, so that it has not failed.
     """
-    with _held(chat_dir, disk):
+    with _held(chat_dir, disk), _decided_or_not(chat_dir, run_id):
         _settle(chat_dir, disk, run_dir=run_dir, run_id=run_id)
         stored = _read_json(_manifest_path(chat_dir, run_id), disk)
         if stored is not None:
@@ -120,7 +126,19 @@ def _held(chat_dir: Path, disk: Disk) -> Generator[None]:
         with folder_lock(chat_dir):
             yield
     except OSError as error:
-        raise storage_failed(error, "keeping the chat's persistent files") from error
+        raise storage_failed(error, _DOING) from error
+
+
+@contextmanager
+def _decided_or_not(chat_dir: Path, run_id: str) -> Generator[None]:
+    """What the disk refuses once the promotion is decided is no failure of the promotion."""
+    try:
+        yield
+    except (OSError, StorageFailed) as error:
+        if not (chat_dir / STATES / INTENT).exists() and not _manifest_path(chat_dir, run_id).exists():
+            raise
+        failed = storage_failed(error, _DOING) if isinstance(error, OSError) else error
+        raise PromotionUnfinished(failed.message, details=failed.details) from error
 
 
 def _settle(chat_dir: Path, disk: Disk, *, run_dir: Path | None = None, run_id: str | None = None) -> None:

@@ -132,7 +132,7 @@ class RunFolderSaver(BaseCheckpointSaver[int]):
         if wanted:
             found = database.rows(f"{_ROW} WHERE thread = ? AND ns = ? AND id = ?", (thread, ns, wanted))
         else:
-            found = database.rows(f"{_ROW} WHERE thread = ? AND ns = ? ORDER BY id DESC LIMIT 1", (thread, ns))
+            found = database.rows(f"{_ROW} WHERE thread = ? AND ns = ? ORDER BY seq DESC LIMIT 1", (thread, ns))
         return self._tuple(database, cast(_Row, found[0])) if found else None
 
     def list(

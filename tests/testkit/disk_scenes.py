@@ -38,3 +38,40 @@ def writing(folder: Path, disk: Disk) -> Scene:
         return Engine(stage.root, host, transport=ByRound(*STEPS), clock=stage.clock, ids=stage.ids, disk=disk)
 
     return Scene(stage.root, stage.request(), engine, (stage.chat,))
+
+
+class PassingDisk:
+    """Passes everything on to `inner`."""
+
+    def __init__(self, inner: Disk) -> None:
+        self._inner = inner
+
+    def read(self, path: Path) -> bytes:
+        return self._inner.read(path)
+
+    def read_range(self, path: Path, start: int, size: int) -> bytes:
+        return self._inner.read_range(path, start, size)
+
+    def read_plain(self, path: Path) -> bytes:
+        return self._inner.read_plain(path)
+
+    def replace(self, path: Path, data: bytes, *, durable: bool = False) -> None:
+        self._inner.replace(path, data, durable=durable)
+
+    def append(self, path: Path, data: bytes, *, durable: bool = False) -> None:
+        self._inner.append(path, data, durable=durable)
+
+    def truncate(self, path: Path, size: int) -> None:
+        self._inner.truncate(path, size)
+
+    def make_folder(self, path: Path) -> None:
+        self._inner.make_folder(path)
+
+    def copy(self, source: Path, target: Path) -> None:
+        self._inner.copy(source, target)
+
+    def move(self, source: Path, target: Path) -> None:
+        self._inner.move(source, target)
+
+    def remove(self, path: Path) -> None:
+        self._inner.remove(path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ..graph.errors import LeaseLost, TreadleError
+from ..graph.errors import LeaseLost, RunLeft, TreadleError
 from ..graph.state import RunState
 from ..nodes.deps import Deps, Run, in_thread
 from ..nodes.finish import end_badly
@@ -70,12 +70,12 @@ class Driving:
     def active(self, run_id: str) -> Active | None:
         return self._active.get(run_id)
 
-    def begin(self, run: Run, state: RunState | None) -> Active:
-        """Drive the run from `state`, or from its last checkpoint, in a task of its own."""
+    def begin(self, run: Run, state: RunState | None, checkpoint_id: str | None = None) -> Active:
+        """Drive the run from `state`, or from a checkpoint, the last unless another is named, in a task of its own."""
         active = Active(run, entered=self._services.clock.monotonic())
         self._active[run.id] = active
         self._opened[run.id] = run
-        active.task = asyncio.create_task(self._drive(active, state), name=f"treadle {run.id}")
+        active.task = asyncio.create_task(self._drive(active, state, checkpoint_id), name=f"treadle {run.id}")
         if self._heartbeat is None:
             self._heartbeat = asyncio.create_task(self._beat(), name="treadle heartbeat")
         return active
@@ -87,6 +87,12 @@ class Driving:
         self._opened[run.id] = run  # the saver finds the run's database here
         found = await saved(self.graph(), run.id)
         return None if found is None else found[0]
+
+    async def before_error(self, run: Run) -> str | None:
+        """The checkpoint from which the step that went wrong is taken again."""
+        from ..graph.build import last_without_error
+
+        return await last_without_error(self.graph(), run.id)
 
     def graph(self) -> Any:
         """The compiled graph, made at first use: importing LangGraph takes long."""
@@ -132,15 +138,17 @@ class Driving:
     def _database(self, thread_id: str) -> Any:
         return self._opened[thread_id].folder.database
 
-    async def _drive(self, active: Active, state: RunState | None) -> None:
+    async def _drive(self, active: Active, state: RunState | None, checkpoint_id: str | None) -> None:
         run = active.run
         try:
             from ..graph.build import invoke
 
             graph = await in_thread(self.graph)  # importing LangGraph takes long
             active.entered = active.inner = self._services.clock.monotonic()
-            await invoke(graph, state, thread_id=run.id, recursion_limit=_recursion_limit(run))
-        except LeaseLost as error:
+            await invoke(
+                graph, state, thread_id=run.id, recursion_limit=_recursion_limit(run), checkpoint_id=checkpoint_id
+            )
+        except (LeaseLost, RunLeft) as error:
             active.failure = error
         except TreadleError as error:
             active.failure = error

@@ -186,12 +186,12 @@ class _Replay:
     def settle(self) -> None:
         """Bring the record to where the journal stands: a crash may have come between the two."""
         folder = self._run.folder
-        if folder.record.status.is_terminal:
-            return
         if folder.journal_end is not None:
-            folder.set_status_only(folder.journal_end)
+            if not folder.record.status.is_terminal:
+                folder.set_status_only(folder.journal_end)
             return
-        # the record is saved before its event is written, so it may be one status ahead
+        # the record is saved before its event is written, so it may be one status ahead; and where the journal could
+        # not take the run's end, it is the only one that tells it: then the run has not ended
         reached = next(status for status in reversed(self._statuses) if not status.is_terminal)
         folder.record = replace(folder.record, status=reached)
         folder.told = self._statuses[-1] if self._last == EventType.STATUS_CHANGED else None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ..graph.events import EventType
-from ..graph.jsontext import Json
+import sys
+
+from ..graph.errors import JournalAppendFailed, StorageFailed
+from ..graph.events import TERMINAL_EVENTS, EventType
+from ..graph.jsontext import Json, is_object
 from ..graph.state import RunState
 from ..nodes.deps import Run, in_thread
 from ..storage.folder import Log
-from ..storage.runs import RunRecord
+from ..storage.journal import read_journal
+from ..storage.runs import EVENTS, RunRecord
 from .driving import Driving
 from .opening import AskFor, open_run
 from .origin import changes, refusal
@@ -23,7 +27,7 @@ async def resume(
     And MachineChanged or ProfileChanged, unless `force` says to go on all the same: with the profile that the run
     folder has, on this machine.
     """
-    if record.status.is_terminal:
+    if record.status.is_terminal and await in_thread(lambda: _is_told(services, record)):
         return record
     run = await in_thread(lambda: open_run(services, record, ask_for))
     try:
@@ -49,5 +53,23 @@ async def _go_on(services: Services, driving: Driving, run: Run, *, force: bool)
         told["forced"] = [each.what for each in changed]
     folder.resumed = True
     await run.record(created(folder.record), Log(EventType.RUN_RESUMED, told))
-    driving.begin(run, None if state is not None else RunState(run_id=run.id))
+    if state is None:
+        driving.begin(run, RunState(run_id=run.id))
+    else:
+        driving.begin(run, None, await driving.before_error(run) if _is_refusal(state.error) else None)
     return folder.record
+
+
+def _is_told(services: Services, record: RunRecord) -> bool:
+    """Whether the journal has the end that the record tells: on a full disk the record may be all that could be written."""
+    journal, before = services.store.folder(record) / EVENTS, sys.maxsize
+    while page := read_journal(journal, before_seq=before, disk=services.disk):
+        if any(event.type in TERMINAL_EVENTS for event in page):
+            return True
+        before = page[0].seq
+    return False
+
+
+def _is_refusal(error: Json) -> bool:
+    """The disk refused, and then the run's end as well: that is no end, so what was refused is tried again."""
+    return is_object(error) and error.get("code") in (StorageFailed.code, JournalAppendFailed.code)

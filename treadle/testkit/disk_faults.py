@@ -30,6 +30,9 @@ from .recording_disk import Done, RecordingDisk
 
 Name = Literal["full once", "full until healed", "broken once", "broken until healed"]
 
+KEPT = "chat/"
+"""Begins the names of what the chat keeps from run to run."""
+
 _PARTIAL = 20
 """Bytes of an append that a full disk still takes."""
 
@@ -77,7 +80,7 @@ class Left:
     record: RunRecord | None
     events: tuple[Event, ...]
     files: dict[str, bytes]
-    """Of its workspace, of the chat's persistent files (`chat/…`), and those that are shown."""
+    """Of its workspace, of what the chat keeps (`chat/…`), and those that are shown."""
 
     @property
     def types(self) -> list[str]:
@@ -140,25 +143,28 @@ async def play_refused(setting: Setting, folder: Path, whole: Whole, name: Name,
         except Exception as error:  # noqa: BLE001 - what leaks is what is looked for
             failure = error
     disk.heal()
-    stopped = _left(scene)
-    trial = _Trial(scene, mode, whole, recording, stopped, failure)
-    faults = trial.faults()
+    try:
+        return await _judged(_Trial(f"{name}, {point}", scene, mode, whole, recording, _left(scene), failure))
+    except TreadleError as error:
+        return Outcome("unreadable", (f"{name}, {point}: what is left can't be read, or gone on with: {error}",))
+
+
+async def _judged(trial: _Trial) -> Outcome:
+    """Raises TreadleError where the run can't be read any more, or can't go on."""
+    scene, stopped, faults = trial.scene, trial.stopped, trial.faults()
     async with scene.open_engine() as engine:
-        try:
-            await _go_on(engine, scene)
-        except TreadleError as error:
-            faults.append(f"it can't go on: {error}")
+        await _go_on(engine, scene)
     final = _left(scene)
     faults += trial.faults_of_the_end(final)
-    where = trial.where
-    line = f"{where} -> {stopped.status}, {trial.code}, {_last(stopped)} -> {final.status}"
-    return Outcome(line, tuple(f"{name}, {point} ({where}): {fault}" for fault in faults))
+    line = f"{trial.where} -> {stopped.status}, {trial.code}, {_last(stopped)} -> {final.status}"
+    return Outcome(line, tuple(f"{trial.name} ({trial.where}): {fault}" for fault in faults))
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
     """The run as the refusal left it, before the disk was healed."""
 
+    name: str
     scene: Scene
     mode: Mode
     whole: Whole
@@ -222,9 +228,14 @@ class _Trial:
         late = [
             f"{done.operation} {_short(done.path, self.scene)}"
             for done in log[refused:]
-            if done.operation in KINDS["change"] and done.error is None and not _tells(done.path, self.scene)
+            if done.operation in KINDS["change"] - {"truncate"} and done.error is None and not self._tells(done.path)
         ]
         return [f"done after the refusal: {', '.join(late)}"] if late else []
+
+    def _tells(self, path: Path) -> bool:
+        """The journal, a run's record, the arguments of a call that failed: where the refusal itself is told."""
+        index = RunStore(self.scene.data_root, RealDisk()).root / "index/runs"
+        return path.name in (EVENTS, "run.json") or path.parent == index or path.parent.name == "tool-args"
 
     def _half_written(self) -> list[str]:
         wanted = self.recording.files
@@ -237,19 +248,18 @@ class _Trial:
         ]
 
     def _untold(self) -> list[str]:
-        """What others see was changed, and the run says that it failed before."""
-        ended = _end(self.stopped)
-        if ended != EventType.RUN_FAILED:
+        """A run that ended tells everything that it changed of what others see."""
+        types = [event.type for event in self.stopped.events]
+        if _end(self.stopped) is None:
             return []
-        told = EventType.PERSISTENT_CHANGES_COMMITTED in self.stopped.types
-        before, after = self.whole.before.files, self.stopped.files
-        seen = [
-            path
-            for path in {*before, *after}
-            if before.get(path) != after.get(path)
-            and (path.startswith("shown/") or (path.startswith("chat/") and not told))
-        ]
-        return [f"{path} was changed by a run that failed" for path in sorted(seen)]
+        told = types.count(EventType.CHAT_COMMIT_COMPLETED) + types.count(EventType.PERSISTENT_STATE_METADATA_UPDATED)
+        done = [done for done in self.recording.log if done.path in self.scene.shown and _writes(done)]
+        faults = [] if len(done) == told else [f"it wrote {len(done)} times what is shown, and tells of {told}"]
+        if EventType.PERSISTENT_CHANGES_COMMITTED not in types:
+            before, after = self.whole.before.files, self.stopped.files
+            kept = [path for path in sorted({*before, *after}) if path.startswith(KEPT)]
+            faults += [f"{path} was changed, and nobody tells" for path in kept if before.get(path) != after.get(path)]
+        return faults
 
 
 async def _see_to_its_end(engine: Engine, scene: Scene) -> None:
@@ -278,7 +288,8 @@ def _left(scene: Scene) -> Left:
     for root in ROOTS:
         files |= {path.relative_to(folder).as_posix(): path.read_bytes() for path in _below(folder / root)}
     chat = store.chat_folder(record.workspace_id)
-    files |= {f"chat/{path.relative_to(chat).as_posix()}": path.read_bytes() for path in _below(chat / "persist")}
+    for kept in ("persist", "persistent-states"):
+        files |= {f"{KEPT}{path.relative_to(chat).as_posix()}": path.read_bytes() for path in _below(chat / kept)}
     return Left(record, tuple(_events(folder / EVENTS)), files)
 
 
@@ -332,13 +343,8 @@ def _unlike(what: str, wanted: Left, found: Left) -> list[str]:
     return [*faults, *(f"{what}: {path} differs" for path in differing)]
 
 
-def _tells(path: Path, scene: Scene) -> bool:
-    """The journal, or a run's record: where the refusal itself is told."""
-    return (
-        path.name == EVENTS
-        or path.name == "run.json"
-        or path.parent == RunStore(scene.data_root, RealDisk()).root / "index/runs"
-    )
+def _writes(done: Done) -> bool:
+    return done.error is None and done.operation in ("append", "replace")
 
 
 def _short(path: Path, scene: Scene) -> str:

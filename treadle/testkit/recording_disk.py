@@ -82,9 +82,9 @@ class RecordingDisk:
             del self.files[gone]
 
     def _held(self, path: Path) -> bytes:
-        if path not in self.files:
-            self.files[path] = path.read_bytes() if path.exists() else b""
-        return self.files[path]
+        if path in self.files:
+            return self.files[path]
+        return path.read_bytes() if path.exists() else b""
 
     def _noted(
         self, operation: Operation, path: Path, work: Callable[[], T], *, durable: bool = False, appended: bytes = b""

@@ -1,0 +1,131 @@
+"""A run whose disk refuses anywhere: how it takes it, and that the driver which looks for faults can find some."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from treadle.storage.disk import Disk
+from treadle.testkit.disk_faults import MODES, Name, Scene, Setting, Whole, play_refused, play_whole
+
+from .disk_scenes import PassingDisk, writing
+
+SAMPLES: dict[Name, tuple[int, ...]] = {
+    "full once": (3, 34, 84, 137),
+    "full until healed": (6, 81, 144),
+    "broken once": (57, 105),
+    "broken until healed": (18, 150),
+}
+"""A start, a tool's file, a commit that was made and not told, a promotion half-way; a journal, a chat, an end; …"""
+
+
+@pytest.mark.parametrize("name", MODES)
+async def test_a_run_takes_a_refusal_as_it_always_did(name: Name, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    whole = await play_whole(writing, tmp_path / "whole")
+
+    assert await _table(writing, tmp_path, whole, name, SAMPLES[name]) == snapshot
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", MODES)
+async def test_a_run_takes_a_refusal_anywhere_as_it_always_did(
+    name: Name, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    whole = await play_whole(writing, tmp_path / "whole")
+
+    assert await _table(writing, tmp_path, whole, name, range(len(whole.points(name)))) == snapshot
+
+
+class Deaf(PassingDisk):
+    """It does not tell that a file of the workspace could not be written."""
+
+    def replace(self, path: Path, data: bytes, *, durable: bool = False) -> None:
+        with suppress(OSError) if path.parent.name == "output" else suppress():
+            super().replace(path, data, durable=durable)
+
+
+class Untidy(PassingDisk):
+    """It leaves a part of what it could not write."""
+
+    def replace(self, path: Path, data: bytes, *, durable: bool = False) -> None:
+        try:
+            super().replace(path, data, durable=durable)
+        except OSError:
+            path.with_name(f"{path.name}.0123456789abcdef.tmp").write_bytes(data[:10])
+            raise
+
+
+class Torn(PassingDisk):
+    """It writes files in place, so that a refusal leaves half of the old one."""
+
+    def replace(self, path: Path, data: bytes, *, durable: bool = False) -> None:
+        try:
+            super().replace(path, data, durable=durable)
+        except OSError:
+            path.write_bytes(data[: len(data) // 2])
+            raise
+
+
+class Forgetful(PassingDisk):
+    """It loses what was appended before an append that was refused."""
+
+    def append(self, path: Path, data: bytes, *, durable: bool = False) -> None:
+        try:
+            super().append(path, data, durable=durable)
+        except OSError:
+            path.write_bytes(b"")
+            raise
+
+
+@pytest.mark.parametrize(
+    ("planted", "point", "found"),
+    [
+        (Deaf, 34, "does not say"),
+        (Untidy, 34, "output/main.md.0123456789abcdef.tmp was left behind"),
+        (Torn, 121, "tea.jsonl is not as it was written"),
+        (Forgetful, 35, "can't be read"),
+    ],
+)
+async def test_a_fault_that_is_planted_is_found(
+    planted: type[PassingDisk], point: int, found: str, tmp_path: Path
+) -> None:
+    def setting(folder: Path, disk: Disk) -> Scene:
+        return writing(folder, planted(disk))
+
+    whole = await play_whole(writing, tmp_path / "whole")
+    outcome = await play_refused(setting, tmp_path / "planted", whole, "full once", point)
+
+    assert any(found in fault for fault in outcome.faults), outcome.faults
+
+
+async def test_an_error_that_does_not_say_why_is_found(tmp_path: Path) -> None:
+    def setting(folder: Path, disk: Disk) -> Scene:
+        scene = writing(folder, disk)
+        return replace(scene, request={**scene.request, "chatRef": None})
+
+    whole = await play_whole(writing, tmp_path / "whole")
+    outcome = await play_refused(setting, tmp_path / "planted", whole, "broken once", 0)
+
+    assert any("does not say" in fault for fault in outcome.faults), outcome.faults
+
+
+async def _table(setting: Setting, folder: Path, whole: Whole, name: Name, points: Sequence[int]) -> str:
+    """A line a point; fails with all that is wrong."""
+    lines: list[str] = []
+    faults: list[str] = []
+    for point in points:
+        place = folder / f"at-{point}"
+        outcome = await play_refused(setting, place, whole, name, point)
+        lines.append(f"{point:3} {outcome.line}")
+        faults += outcome.faults
+        shutil.rmtree(place)
+    if faults:
+        pytest.fail("\n".join(faults), pytrace=False)
+    return "\n".join(lines)
