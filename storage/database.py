@@ -2,7 +2,7 @@
 
 Law 1: whoever changes a run holds its lease; each change on disk is made inside `guarded`, which fails once another took over.
 Law 2: one connection and one lock in a process, so no commit ever carries half of another thread's work.
-Law 3: reading never makes the file.
+Law 3: reading never makes the file, and needs nothing that can be written.
 """
 
 from __future__ import annotations
@@ -10,27 +10,25 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from ..graph.errors import InvalidData, LeaseLost, RunBusy, StorageFailed, TreadleError
 from ..graph.ports import Clock
+from . import leases
+from .leases import Boot, Lease, LeaseClock, boot_of_this_machine
 
-LEASE_MS = 30_000
-"""A lease that is not renewed for so long is free."""
 PATIENCE_S = 5.0
 """How long a change waits for another one to end."""
-VERSION = 1
+VERSION = 2
 COPY_LOG_AT = 256
 """Commits after which `guarded` copies the log into the file; SQLite's own way would stop the event loop for it."""
 COPY_LOG_AT_LATEST = 2048
 """Commits after which the graph's saver does it, where nobody uses `guarded`."""
 
-_TABLES = """
-CREATE TABLE lease (id INTEGER PRIMARY KEY CHECK (id = 1), holder TEXT, epoch INTEGER, expires_ms INTEGER);
+_TABLES = """;
 CREATE TABLE marks (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE receipts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE checkpoints (
@@ -42,15 +40,6 @@ CREATE TABLE writes (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
-    holder: str
-    epoch: int
-    """1 for the first driver; each later one counts one up."""
-    expires_ms: int
-    """Milliseconds since the epoch (UTC)."""
-
-
 class RunDatabase:
     """Opened at its first use, by any thread; blocking, so call it in a thread (the graph's saver is the exception).
 
@@ -58,40 +47,40 @@ class RunDatabase:
     InvalidData when the file is no database of ours.
     """
 
-    def __init__(self, path: Path, *, clock: Clock, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self, path: Path, *, clock: Clock, patience_s: float = PATIENCE_S, boot: Boot = boot_of_this_machine
+    ) -> None:
         self.path = path
         self._file = _File(path, patience_s)
-        self._clock = clock
+        self._leases = LeaseClock(clock, boot)
         self._held: int | None = None
 
     def acquire(self, holder: str) -> int:
         """Take the lease; the answer is the new epoch. Raises RunBusy while another holder's lease is live."""
         with _Change(self._file) as connection:
-            now = self._now()
-            row = connection.execute("SELECT holder, epoch, expires_ms FROM lease").fetchone()
-            if row and row[0] != holder and row[2] > now:
-                raise RunBusy(details={"holder": row[0], "expiresMs": row[2]})
-            epoch: int = row[1] + 1 if row else 1
-            connection.execute("INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?)", (holder, epoch, now + LEASE_MS))
+            row = connection.execute(leases.SELECT).fetchone()
+            live = self._leases.live(row)
+            if live is not None and live.holder != holder:
+                raise RunBusy(details={"holder": live.holder, "expiresMs": live.expires_ms})
+            epoch = 1 if row is None else int(row[2]) + 1
+            connection.execute(leases.TAKE, (holder, epoch, *self._leases.expiry()))
         self._held = epoch
         return epoch
 
     def renew(self, holder: str, epoch: int) -> None:
         """Keep the lease for another 30 s; raises LeaseLost once another has taken it."""
         with _Change(self._file, copy_log_at=COPY_LOG_AT) as connection:
-            sql = "UPDATE lease SET expires_ms = ? WHERE holder = ? AND epoch = ?"
-            if not connection.execute(sql, (self._now() + LEASE_MS, holder, epoch)).rowcount:
+            if not connection.execute(leases.RENEW, (*self._leases.expiry(), holder, epoch)).rowcount:
                 raise LeaseLost
 
     def release(self, holder: str, epoch: int) -> None:
         """Let go, so that another may drive at once; changes nothing if another does already."""
         with _Change(self._file) as connection:
-            connection.execute("UPDATE lease SET expires_ms = 0 WHERE holder = ? AND epoch = ?", (holder, epoch))
+            connection.execute(leases.RELEASE, (holder, epoch))
 
     def lease(self) -> Lease | None:
         """The live lease; None where nobody drives the run."""
-        row = self._one("SELECT holder, epoch, expires_ms FROM lease WHERE expires_ms > ?", self._now())
-        return Lease(*row) if row else None
+        return self._leases.live(next(iter(self.rows(leases.SELECT)), None))
 
     def guarded(self, epoch: int) -> AbstractContextManager[object]:
         """Make one change on disk as the run's driver; raises LeaseLost, and the body is not run, if it no longer is.
@@ -152,12 +141,16 @@ class RunDatabase:
             raise _failure(error, self.path) from error
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a SELECT; none where there is no file yet."""
+        """All rows of a SELECT; none where there is no file yet. Nothing is written for it, nor kept open."""
         try:
             with self._file.lock:
-                if self._file.connection is None and not self.path.exists():
+                if self._file.connection is not None:
+                    return self._file.connection.execute(sql, parameters).fetchall()
+                if not self.path.exists():
                     return []
-                return self._file.opened().execute(sql, parameters).fetchall()
+                with closing(_open_to_read(self.path, self._file.patience_s)) as connection:
+                    is_made = _version(connection, self.path) > 0
+                    return connection.execute(sql, parameters).fetchall() if is_made else []
         except sqlite3.Error as error:
             raise _failure(error, self.path) from error
 
@@ -170,9 +163,6 @@ class RunDatabase:
 
     def _one(self, sql: str, parameter: object) -> tuple[Any, ...] | None:
         return next(iter(self.rows(sql, (parameter,))), None)
-
-    def _now(self) -> int:
-        return int(self._clock.now() * 1000)
 
 
 class _File:
@@ -285,10 +275,11 @@ def _open(path: Path, patience_s: float) -> sqlite3.Connection:
         with suppress(sqlite3.OperationalError):  # of two that open a new file at once, one makes it WAL for both
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
-        if _version(connection, path) == 0:
+        if _version(connection, path) < VERSION:
             connection.execute("BEGIN IMMEDIATE")
-            if _version(connection, path) == 0:
-                for statement in _TABLES.split(";"):
+            found = _version(connection, path)  # of two that open it at once, one makes it
+            if found < VERSION:
+                for statement in (leases.TABLE + _TABLES if found == 0 else leases.TO_VERSION_2).split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("COMMIT")
@@ -298,9 +289,16 @@ def _open(path: Path, patience_s: float) -> sqlite3.Connection:
     return connection
 
 
+def _open_to_read(path: Path, patience_s: float) -> sqlite3.Connection:
+    """Without a log beside it the file is whole, and is read as it is: else SQLite would make its files there."""
+    whole = not path.with_name(f"{path.name}-wal").exists()
+    address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if whole else ''}"
+    return sqlite3.connect(address, uri=True, timeout=patience_s, isolation_level=None, check_same_thread=False)
+
+
 def _version(connection: sqlite3.Connection, path: Path) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version not in (0, VERSION):
+    if version not in range(VERSION + 1):
         raise InvalidData(f"{path.name} is of version {version}; this Treadle reads version {VERSION}.")
     return version
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from ..graph.errors import InvalidData, RunFailed, StorageFailed
@@ -19,6 +19,7 @@ from .checkpoints import FileStamp
 from .disk import Disk, RealDisk, storage_failed
 from .folder_lock import folder_lock
 from .persist_records import SNAPSHOT, Change, PersistSnapshot, Promotion, persist_snapshot, promotion_of
+from .runs import timestamp
 from .workspace import FileMissing, FolderWorkspace
 
 ROOT = WorkspacePath("persist")
@@ -27,6 +28,7 @@ MANIFEST = "manifest.json"
 INTENT = "promotion.json"
 
 _DEEPEST = 4096
+_TICK = timedelta(milliseconds=1)
 _DOING = "keeping the chat's persistent files"
 
 
@@ -81,7 +83,7 @@ def promote(
     """Copy what the run changed below `persist/` into the chat's, and write the state's manifest, changes or none.
 
     All or nothing, and once: a repeated call finishes what was begun, or gives the first answer. `created_at` is
-    RFC 3339 UTC. Raises PersistConflict, PersistDeleteUnsupported, InvalidData, StorageFailed; PromotionUnfinished
+    RFC 3339 UTC; the state is written down as later than those before it, also where the clock was set back. Raises PersistConflict, PersistDeleteUnsupported, InvalidData, StorageFailed; PromotionUnfinished
     where the disk refused when it was decided already, so that it has not failed.
     """
     with _held(chat_dir, disk), _decided_or_not(chat_dir, run_id):
@@ -101,7 +103,7 @@ def promote(
             "workspaceId": workspace_id,
             "stableChatId": stable_chat_id,
             **base,
-            "createdAt": created_at,
+            "createdAt": _after_the_newest(chat_dir, created_at, disk),
             "files": [stamp.to_json() for stamp in files],
             "changes": [change.to_json() for change in changes],
         }
@@ -113,11 +115,23 @@ def promote(
 
 def newest_state_id(chat_dir: Path, disk: Disk | None = None) -> str | None:
     """The id of the state that was written last, None before the first; raises InvalidData for a damaged manifest."""
+    newest = _newest(chat_dir, disk or RealDisk())
+    return None if newest is None else newest[1]
+
+
+def _newest(chat_dir: Path, disk: Disk) -> tuple[tuple[datetime, int], str] | None:
+    """The age and the id of the state that was written last."""
     states = chat_dir / STATES
-    if not states.is_dir():
-        return None
-    found = [(_age(path, disk or RealDisk()), path.parent.name) for path in states.glob(f"*/{MANIFEST}")]
-    return max(found)[1] if found else None
+    found = [(_age(path, disk), path.parent.name) for path in states.glob(f"*/{MANIFEST}")] if states.is_dir() else []
+    return max(found, default=None)
+
+
+def _after_the_newest(chat_dir: Path, created_at: str, disk: Disk) -> str:
+    """The states of a chat are known by their times to follow one another, whatever the clock says."""
+    newest = _newest(chat_dir, disk)
+    if newest is None or datetime.fromisoformat(created_at) > newest[0][0]:
+        return created_at
+    return timestamp((newest[0][0] + _TICK).timestamp())
 
 
 @contextmanager
@@ -236,7 +250,10 @@ def _required_snapshot(run_dir: Path, disk: Disk) -> PersistSnapshot:
 def _age(manifest: Path, disk: Disk) -> tuple[datetime, int]:
     try:
         stored = loads(disk.read(manifest))
-        return datetime.fromisoformat(stored["createdAt"]), manifest.stat().st_mtime_ns
+        created = datetime.fromisoformat(stored["createdAt"])
+        if created.tzinfo is None:
+            raise ValueError(f"createdAt {stored['createdAt']!r} names no time zone")
+        return created, manifest.stat().st_mtime_ns
     except OSError as error:
         raise storage_failed(error, "reading a persistent state") from error
     except (KeyError, TypeError, ValueError) as error:

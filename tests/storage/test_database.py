@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treadle.graph.errors import InvalidData, LeaseLost, RunBusy, StorageFailed
-from treadle.storage.database import COPY_LOG_AT, LEASE_MS, Lease, RunDatabase
+from treadle.storage.database import COPY_LOG_AT, RunDatabase
+from treadle.storage.leases import LEASE_MS, Lease
 
 from .doubles import StillClock
 

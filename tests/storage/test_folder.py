@@ -14,10 +14,11 @@ from treadle.graph.events import EventType
 from treadle.graph.identity import RunId, WorkspaceId, chat_ref
 from treadle.graph.ports import ChatHead
 from treadle.graph.status import STATUS_OF_END, RunStatus
-from treadle.storage.database import LEASE_MS, RunDatabase
+from treadle.storage.database import RunDatabase
 from treadle.storage.disk import RealDisk
 from treadle.storage.folder import Change, Do, Enter, Log, Put, RunEnded, RunFolder
 from treadle.storage.journal import Journal
+from treadle.storage.leases import LEASE_MS
 from treadle.storage.runs import DATABASE, EVENTS, RunRecord, RunStore
 from treadle.testkit.faults import FaultyDisk
 

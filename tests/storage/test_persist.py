@@ -12,7 +12,14 @@ import pytest
 
 from treadle.graph.errors import InvalidData, StorageFailed
 from treadle.storage.disk import Disk, RealDisk
-from treadle.storage.persist import PersistConflict, PersistDeleteUnsupported, newest_state_id, project, promote
+from treadle.storage.persist import (
+    PersistConflict,
+    PersistDeleteUnsupported,
+    PromotionUnfinished,
+    newest_state_id,
+    project,
+    promote,
+)
 from treadle.storage.persist_records import PersistSnapshot, Promotion
 from treadle.testkit.faults import FaultyDisk, Operation
 
@@ -168,6 +175,32 @@ class TestPromotion:
             ],
             "changes": changes,
         }
+        assert tree(chat.folder / "persistent-states").keys() == {"run_1/manifest.json"}
+
+    def test_a_promotion_that_the_disk_refuses_before_it_is_decided_has_failed(self, chat: Chat) -> None:
+        chat.start("run_1")
+        chat.write("run_1", {"persist/a.md": b"b"})
+        disk = FaultyDisk(RealDisk())
+        disk.fail("replace", when="promotion.json")
+
+        with pytest.raises(StorageFailed) as refused:
+            chat.finish("run_1", disk)
+        assert not isinstance(refused.value, PromotionUnfinished)
+        assert chat.kept()["a.md"] == b"a"
+
+    @pytest.mark.parametrize("where", ["persist/a.md", "run_1/manifest.json"])
+    def test_one_that_it_refuses_after_that_is_unfinished_and_finished_by_another_call(
+        self, chat: Chat, where: str
+    ) -> None:
+        chat.start("run_1")
+        chat.write("run_1", {"persist/a.md": b"b"})
+        disk = FaultyDisk(RealDisk())
+        disk.fail("replace", when=where)
+        with pytest.raises(PromotionUnfinished, match="No space left"):
+            chat.finish("run_1", disk)
+        chat.finish("run_1")
+
+        assert chat.kept()["a.md"] == b"b"
         assert tree(chat.folder / "persistent-states").keys() == {"run_1/manifest.json"}
 
     def test_a_run_without_changes_leaves_a_state_too(self, chat: Chat) -> None:
@@ -363,6 +396,9 @@ class TestCrash:
         chat.finish("run_2")
 
 
+NO_ZONE = b'{"createdAt": "2026-01-01T00:00:00"}'
+
+
 class TestNewestState:
     def test_it_is_the_one_created_last_not_the_last_by_name(self, chat: Chat) -> None:
         for name, moment in (("run_9", "2026-01-01T00:00:00Z"), ("run_1", "2026-01-01T00:00:00.100Z")):
@@ -378,10 +414,24 @@ class TestNewestState:
 
         assert newest_state_id(chat.folder) == "run_1"
 
+    def test_it_is_the_one_written_last_also_where_the_clock_was_set_back(self, chat: Chat) -> None:
+        """In between it was set ahead; a clock that stands still makes no two states of one time."""
+        moments = ("2026-06-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z")
+        for number, moment in enumerate(moments):
+            chat.start(f"run_{number}")
+            chat.finish(f"run_{number}", created_at=moment)
+        told = [
+            json.loads((chat.folder / f"persistent-states/run_{number}/manifest.json").read_bytes())["createdAt"]
+            for number in range(3)
+        ]
+
+        assert newest_state_id(chat.folder) == "run_2"
+        assert told == ["2026-06-01T00:00:00.000Z", "2026-06-01T00:00:00.001Z", "2026-06-01T00:00:00.002Z"]
+
     def test_a_chat_without_states_has_none(self, tmp_path: Path) -> None:
         assert newest_state_id(tmp_path / "none") is None
 
-    @pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b'{"createdAt": 3}', b'{"createdAt": "soon"}'])
+    @pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b'{"createdAt": 3}', b'{"createdAt": "soon"}', NO_ZONE])
     def test_a_damaged_manifest_is_loud(self, chat: Chat, damage: bytes) -> None:
         put(chat.folder, {"persistent-states/run_1/manifest.json": damage})
 

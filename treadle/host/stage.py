@@ -12,7 +12,7 @@ from rich.console import Console
 from ..graph.errors import RunBusy
 from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
-from ..storage.database import LEASE_MS
+from ..storage.leases import LEASE_MS
 from ..storage.wire_log import WireLevel
 from .approving import Answers, answers
 from .chat_folder import ChatFolderHost

@@ -146,14 +146,17 @@ async def play_refused(setting: Setting, folder: Path, whole: Whole, name: Name,
     try:
         return await _judged(_Trial(f"{name}, {point}", scene, mode, whole, recording, _left(scene), failure))
     except TreadleError as error:
-        return Outcome("unreadable", (f"{name}, {point}: what is left can't be read, or gone on with: {error}",))
+        return Outcome("unreadable", (f"{name}, {point}: what is left can't be read: {error}",))
 
 
 async def _judged(trial: _Trial) -> Outcome:
-    """Raises TreadleError where the run can't be read any more, or can't go on."""
+    """Raises TreadleError where the run can't be read any more."""
     scene, stopped, faults = trial.scene, trial.stopped, trial.faults()
     async with scene.open_engine() as engine:
-        await _go_on(engine, scene)
+        try:
+            await _go_on(engine, scene)
+        except TreadleError as error:
+            faults.append(f"it can't go on: {error}")
     final = _left(scene)
     faults += trial.faults_of_the_end(final)
     line = f"{trial.where} -> {stopped.status}, {trial.code}, {_last(stopped)} -> {final.status}"
