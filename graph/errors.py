@@ -106,7 +106,7 @@ class JournalAppendFailed(StorageFailed):
 
 
 class RunLeft(StorageFailed):
-    """The disk refused after something was done that others see; the run is left as it is, to be resumed."""
+    """The disk refused to record what others see already, or how the run ends; the run is left, to be resumed."""
 
 
 class JournalDamaged(InvalidData):

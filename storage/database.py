@@ -44,14 +44,20 @@ class RunDatabase:
     """Opened at its first use, by any thread; blocking, so call it in a thread (the graph's saver is the exception).
 
     Every method raises RunBusy when another keeps the file locked for `patience_s`, StorageFailed when the disk refuses,
-    InvalidData when the file is no database of ours.
+    InvalidData when the file is no database of ours. `lasting`: each commit waits for the platter.
     """
 
     def __init__(
-        self, path: Path, *, clock: Clock, patience_s: float = PATIENCE_S, boot: Boot = boot_of_this_machine
+        self,
+        path: Path,
+        *,
+        clock: Clock,
+        patience_s: float = PATIENCE_S,
+        boot: Boot = boot_of_this_machine,
+        lasting: bool = False,
     ) -> None:
         self.path = path
-        self._file = _File(path, patience_s)
+        self._file = _File(path, patience_s, "FULL" if lasting else "NORMAL")
         self._leases = LeaseClock(clock, boot)
         self._held: int | None = None
 
@@ -168,8 +174,9 @@ class RunDatabase:
 class _File:
     """The one connection, and the lock that each use of it takes."""
 
-    def __init__(self, path: Path, patience_s: float) -> None:
+    def __init__(self, path: Path, patience_s: float, synchronous: str) -> None:
         self.path = path
+        self.synchronous = synchronous
         self.patience_s = patience_s
         self.lock = threading.RLock()
         self.connection: sqlite3.Connection | None = None
@@ -178,7 +185,7 @@ class _File:
 
     def opened(self) -> sqlite3.Connection:
         if self.connection is None:
-            self.connection = _open(self.path, self.patience_s)
+            self.connection = _open(self.path, self.patience_s, self.synchronous)
         return self.connection
 
     @contextmanager
@@ -268,10 +275,10 @@ def _inside_guarded() -> StorageFailed:
     return StorageFailed("A checkpoint can't be saved inside guarded(): it would be undone with it.")
 
 
-def _open(path: Path, patience_s: float) -> sqlite3.Connection:
+def _open(path: Path, patience_s: float, synchronous: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
         with suppress(sqlite3.OperationalError):  # of two that open a new file at once, one makes it WAL for both
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")

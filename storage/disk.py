@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 from pathlib import Path
 from typing import Protocol
 
@@ -40,7 +41,10 @@ class Disk(Protocol):
         ...
 
     def append(self, path: Path, data: bytes, *, durable: bool = False) -> None:
-        """`data` after the file's end; the file is made if missing. A failure may leave a part of it behind."""
+        """`data` after the file's end; the file is made if missing, and its name waited for with it where `durable`.
+
+        A failure may leave a part of it behind.
+        """
         ...
 
     def truncate(self, path: Path, size: int) -> None: ...
@@ -92,7 +96,11 @@ class RealDisk:
         try:
             _write_new(temporary, data, durable=durable, mode=_mode_of(path))
         except FileNotFoundError:
+            made = missing_folders(path.parent)
             path.parent.mkdir(parents=True, exist_ok=True)
+            if durable:
+                for folder in made:
+                    sync_folder(folder.parent)
             _write_new(temporary, data, durable=durable)
         try:
             os.replace(temporary, target)  # noqa: PTH105
@@ -100,7 +108,7 @@ class RealDisk:
             Path(temporary).unlink(missing_ok=True)
             raise
         if durable:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
 
     def append(self, path: Path, data: bytes, *, durable: bool = False) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -110,6 +118,8 @@ class RealDisk:
                 os.fdatasync(descriptor) if hasattr(os, "fdatasync") else os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        if durable:
+            sync_folder(path.parent)  # its name too: an earlier append, which did not wait, may have made the file
 
     def truncate(self, path: Path, size: int) -> None:
         os.truncate(path, size)
@@ -134,6 +144,22 @@ class RealDisk:
 def storage_failed(error: OSError, what: str) -> StorageFailed:
     """The error for people: what was being done, and the system's own reason."""
     return StorageFailed(f"{what}: {error.strerror or error}", details={"errno": error.errno})
+
+
+def missing_folders(folder: Path) -> list[Path]:
+    """This folder and those above it that are not there yet, the deepest first."""
+    return [each for each in (folder, *folder.parents) if not each.exists()]
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the platter. Windows does not open folders: there it does nothing."""
+    if sys.platform != "win32":
+        _sync(path, os.O_RDONLY)
+
+
+def sync_file(path: Path) -> None:
+    """Wait until a file's bytes are on the platter."""
+    _sync(path, os.O_RDWR)
 
 
 def is_temporary(name: str) -> bool:
@@ -182,8 +208,8 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

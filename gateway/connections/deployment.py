@@ -1,4 +1,4 @@
-"""What a data root's settings file says for all its runs: the policy, a network proxy, and how much the wire log keeps."""
+"""What a data root's settings file says for all its runs: policy, proxy, wire log, and what their files must outlast."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .policy import Policy
 
 KIND = "tauritavern.llmSettings"
 
+DurabilityLevel = Literal["process", "power"]
 WireLogLevel = Literal["off", "metadata", "full"]
 
 _DOCUMENT = Kind(
@@ -46,6 +47,7 @@ class LlmSettings(Block):
     proxy: str | None = Field(default=None, repr=False)
     proxy_secret_ref: str | None = None
     wire_log: WireLogLevel = "metadata"
+    durability: DurabilityLevel = "process"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Deployment:
     policy: Policy = field(default_factory=Policy)
     proxy: NetworkProxy | None = None
     wire_log: WireLogLevel = "metadata"
+    durability: DurabilityLevel = "process"
 
 
 def deployment(store: ConnectionStore | None) -> Deployment:
@@ -81,7 +84,7 @@ def parse_deployment(document: Json) -> Deployment:
     if proxy is None and settings.proxy_secret_ref is not None:
         raise refusal(Fault("proxySecretRef", "is without a proxy; add proxy, or remove it"), _DOCUMENT)
     network = None if proxy is None else NetworkProxy(proxy, settings.proxy_secret_ref or "")
-    return Deployment(policy, network, settings.wire_log)
+    return Deployment(policy, network, settings.wire_log, settings.durability)
 
 
 def _named(names: tuple[str, ...] | None) -> frozenset[str] | None:

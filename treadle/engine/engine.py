@@ -18,6 +18,7 @@ from ..nodes.deps import in_thread
 from ..nodes.registry import specs
 from ..nodes.start_request import StartRequest, start_request
 from ..storage.disk import Disk
+from ..storage.lasting_disk import Durability
 from ..storage.runs import RunRecord
 from ..storage.wire_log import WireLevel
 from ..storage.workspace import HostFile
@@ -54,6 +55,7 @@ class Engine:
         disk: Disk | None = None,
         presets: PresetStore | None = None,
         assembler: PromptAssembler | None = None,
+        durability: Durability | None = None,
         wire_log: WireLevel | None = None,
         reply_limit: int | None = None,
     ) -> None:
@@ -62,7 +64,8 @@ class Engine:
             "presets": presets, "assembler": assembler,
         }  # fmt: skip
         ports = {name: port for name, port in given.items() if port is not None}
-        self.services = Services(data_root, host, wire_log=wire_log, reply_limit=reply_limit, **ports)  # type: ignore[arg-type]  # each port under its own name
+        settings = {"durability": durability, "wire_log": wire_log, "reply_limit": reply_limit}
+        self.services = Services(data_root, host, **settings, **ports)  # type: ignore[arg-type]  # each under its own name
         self.profiles = Profiles(self.services)
         self.prompt_assembly = PromptAssembly(self.services)
         """Prompts made of frozen inputs and a preset."""

@@ -66,7 +66,7 @@ def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
 def _folder(services: Services, record: RunRecord) -> RunFolder:
     """The lease first: whoever had it may still have been writing when the record was read."""
     path = services.store.folder(record)
-    database = RunDatabase(path / DATABASE, clock=services.clock)
+    database = RunDatabase(path / DATABASE, clock=services.clock, lasting=services.outlasts_power_loss())
     epoch = database.acquire(services.holder)
     try:
         newest = services.store.load(record.id)

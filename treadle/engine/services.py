@@ -21,6 +21,7 @@ from ..nodes.assembly.plain import PlainAssembler
 from ..nodes.profile_rules import checked_profile
 from ..storage.connections import ConnectionFiles
 from ..storage.disk import Disk, RealDisk
+from ..storage.lasting_disk import DURABILITIES, Durability, LastingDisk
 from ..storage.mcp_servers import McpServersFile
 from ..storage.presets import PresetFiles
 from ..storage.profiles import ProfileFiles
@@ -63,6 +64,9 @@ class Services:
     clock: Clock = field(default_factory=SystemClock)
     ids: Ids = field(default_factory=RandomIds)
     disk: Disk = field(default_factory=RealDisk)
+    durability: Durability | None = None
+    """What a change on disk must outlast. "process": the death of the process; only what others may see next waits for
+    the platter. "power": every change waits for it. None: as the data root's settings file says, else "process"."""
     wire_log: WireLevel | None = None
     """What is kept of the calls to the model: nothing, all but the bodies, or the bodies too. None: as the data root's
     settings file says, else all but the bodies."""
@@ -86,7 +90,10 @@ class Services:
     def __post_init__(self) -> None:
         if self.wire_log is not None and self.wire_log not in LEVELS:
             raise InvalidInput(f"wire_log must be one of {', '.join(LEVELS)}, not {self.wire_log!r}")
+        if self.durability is not None and self.durability not in DURABILITIES:
+            raise InvalidInput(f"durability must be one of {', '.join(DURABILITIES)}, not {self.durability!r}")
         limit = _limit(self)
+        object.__setattr__(self, "disk", LastingDisk(self.disk, self.outlasts_power_loss))
         object.__setattr__(self, "store", RunStore(self.data_root, self.disk))
         transport, sockets = self.transport or HttpTransport(max_reply_bytes=limit), self.sockets
         if sockets is None and isinstance(transport, HttpTransport):
@@ -107,6 +114,10 @@ class Services:
     def preset_exists(self, api_id: str, name: str) -> bool:
         """Blocking."""
         return self.preset(api_id, name) is not None
+
+    def outlasts_power_loss(self) -> bool:
+        """Whether every change waits for the platter. Blocking; raises InvalidInput for a bad settings file."""
+        return (self.durability or deployment(self.connections).durability) == "power"
 
     def wire_level(self) -> WireLevel:
         """What is kept of the calls to the model. Blocking; raises InvalidInput for a bad settings file."""
