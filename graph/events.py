@@ -64,12 +64,28 @@ class EventType(StrEnum):
     RUN_PARTIAL_SUCCESS = "run_partial_success"
     RUN_FAILED = "run_failed"
     RUN_CANCELLED = "run_cancelled"
+    WORKSPACE_ROLLBACK_STARTED = "workspace_rollback_started"
+    WORKSPACE_ROLLBACK_COMPLETED = "workspace_rollback_completed"
+    COMMITTED_MESSAGE_ROLLBACK_REQUESTED = "committed_message_rollback_requested"
+    COMMITTED_MESSAGE_ROLLBACK_COMPLETED = "committed_message_rollback_completed"
+    COMMITTED_MESSAGE_ROLLBACK_FAILED = "committed_message_rollback_failed"
     JOURNAL_TAIL_REPAIRED = "journal_tail_repaired"
 
 
 TERMINAL_EVENTS = frozenset(
     {EventType.RUN_COMPLETED, EventType.RUN_PARTIAL_SUCCESS, EventType.RUN_FAILED, EventType.RUN_CANCELLED}
 )
+
+REWINDS = frozenset(
+    {
+        EventType.WORKSPACE_ROLLBACK_STARTED,
+        EventType.WORKSPACE_ROLLBACK_COMPLETED,
+        EventType.COMMITTED_MESSAGE_ROLLBACK_REQUESTED,
+        EventType.COMMITTED_MESSAGE_ROLLBACK_COMPLETED,
+        EventType.COMMITTED_MESSAGE_ROLLBACK_FAILED,
+    }
+)
+"""What may be told of a run that has ended: that it was rewound. They change no status."""
 
 _DEBUG = frozenset(
     {
@@ -92,6 +108,7 @@ _WARN = frozenset(
 _ERROR = frozenset(
     {
         EventType.CHAT_COMMIT_FAILED,
+        EventType.COMMITTED_MESSAGE_ROLLBACK_FAILED,
         EventType.PERSISTENT_CHANGES_COMMIT_FAILED,
         EventType.PERSISTENT_STATE_METADATA_UPDATE_FAILED,
         EventType.RUN_FAILED,

@@ -243,6 +243,31 @@ class ReadableHost(Protocol):
     def chat_reader(self, ref: ChatRef) -> ChatReader: ...
 
 
+@dataclass(frozen=True, slots=True)
+class MessageRewind:
+    """`committed_message_rollback_requested`, with the text that the run's message is to have."""
+
+    payload: dict[str, Json]
+    """The event's payload, as docs/events.md lists it; `commits` are those that stay, as the message's notes list them."""
+    text: str | None
+    """None: no commit stays, so the message goes, or the swipe that the run added to it."""
+    repeated: bool
+    """The request was made before and its answer was lost, so it may be carried out already."""
+
+
+@runtime_checkable
+class RewindableHost(Protocol):
+    """A chat host that can put a run's message back as an earlier commit left it; other hosts refuse such a rollback."""
+
+    async def rewind_message(self, request: MessageRewind) -> str | None:
+        """The message's id, None where it, or the swipe, is gone; a repeated request changes nothing more.
+
+        Raises HostFailed, with the chat as it was: `agent.commit_chat_mismatch` for another chat,
+        `commit.cursor_integrity` where the text is not the one that the run left, `agent.rollback_*` for the rest.
+        """
+        ...
+
+
 class McpTools(Protocol):
     """The servers whose tools one run may call. Blocking: called in a thread, one call at a time."""
 

@@ -110,12 +110,15 @@ class CheckpointStore:
 
     def keep(self, path: WorkspacePath) -> str:
         """Keep a file's content as it is now, without a checkpoint; gives its SHA-256. Raises as `create` does."""
-        data = self._workspace.read_bytes(path)
+        return self.keep_content(self._workspace.read_bytes(path))
+
+    def keep_content(self, data: bytes) -> str:
+        """Keep a content, if it is not kept yet; gives its SHA-256. Raises StorageFailed."""
         sha256 = sha256_bytes(data)
         try:
             self._keep(sha256, data)
         except OSError as error:
-            raise storage_failed(error, f"keeping the content of {path}") from error
+            raise storage_failed(error, "keeping a file's content") from error
         return sha256
 
     def keeps(self, sha256: str) -> bool:

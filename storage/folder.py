@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..graph.errors import InvalidData, LeaseLost, RunCancelled, RunFailed, StorageFailed
-from ..graph.events import Event, EventType, Level
+from ..graph.events import REWINDS, Event, EventType, Level
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.ports import Clock
 from ..graph.status import STATUS_OF_END, RunStatus, follow
@@ -62,7 +62,7 @@ Change = Log | Put | Enter | Do
 
 
 class RunEnded(RunFailed):
-    """The run has ended; nothing is written after its terminal event."""
+    """The run has ended; nothing but that it was rewound is written after its terminal event."""
 
     code = "agent.run_ended"
 
@@ -115,6 +115,21 @@ class RunFolder:
                 if self.journal_end is None:  # what is not in the journal has not happened
                     self._put_back(*before)
                 raise
+        self.renew_if_due()
+
+    def rewind(self, *changes: Log | Do) -> None:
+        """As `apply`, also once the run has ended: every event must be one of `REWINDS`, and each is kept durably.
+
+        No status changes, and no file but what the changes themselves make. Raises as `apply`.
+        """
+        strange = [change.type for change in changes if isinstance(change, Log) and change.type not in REWINDS]
+        if strange:
+            raise RunEnded(f"{strange[0]} is no event of a rewind")
+        with self._lock, self._guarded():
+            pending: list[Entry] = []
+            for change in changes:
+                self._make(change, pending, durable=True)
+            self._flush(pending, durable=True)
         self.renew_if_due()
 
     def request_cancel(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..graph.events import Event, EventType
+from ..graph.events import REWINDS, Event, EventType
 from ..graph.jsontext import Json, is_object
 
 Key = tuple[object, ...]
@@ -19,6 +19,7 @@ _REPEATABLE = frozenset(
         EventType.RUN_RESUMED,
         EventType.RUN_CANCEL_REQUESTED,
         EventType.JOURNAL_TAIL_REPAIRED,
+        *REWINDS,
     }
 )
 

@@ -113,6 +113,16 @@ def promote(
         return Promotion(run_id, snapshot.base_state_id, changes)
 
 
+def finish_promotion(chat_dir: Path, disk: Disk) -> None:
+    """Carry a promotion to its end that a crash interrupted, if there is one: it needs its run's files as they are.
+
+    Raises InvalidData, StorageFailed.
+    """
+    if (chat_dir / STATES / INTENT).exists():
+        with _held(chat_dir, disk):
+            _settle(chat_dir, disk)
+
+
 def newest_state_id(chat_dir: Path, disk: Disk | None = None) -> str | None:
     """The id of the state that was written last, None before the first; raises InvalidData for a damaged manifest."""
     newest = _newest(chat_dir, disk or RealDisk())

@@ -20,6 +20,8 @@ from .disk import Disk, RealDisk, is_temporary, storage_failed
 
 Kind = Literal["file", "directory"]
 
+_DEEPEST = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -133,6 +135,18 @@ class FolderWorkspace:
             self._disk.replace(self._run_dir / path, data, durable=durable)
         except OSError as error:
             raise _named(error, path, "writing") from error
+
+    def remove(self, path: WorkspacePath) -> None:
+        """A file, or a folder in which no file is left; missing is fine. Raises PathUnusable for a folder with files."""
+        kind = self.kind(path)
+        if kind == "directory" and any(entry.kind == "file" for entry in self.scan(path, (), _DEEPEST)):
+            raise PathUnusable(f"{path} is a folder with files in it")
+        if kind is None:
+            return
+        try:
+            self._disk.remove(self._run_dir / path)
+        except OSError as error:
+            raise _named(error, path, "removing") from error
 
     def scan(self, start: WorkspacePath | None, roots: tuple[str, ...], depth: int) -> list[Entry]:
         if start is None:

@@ -167,24 +167,34 @@ def _notes(request: CommitRequest, before: Message, body: str) -> Message:
     """`extra.tauritavern.agent` after this commit, and `bodySha256`, by which a later commit knows that nobody changed
     the message's text."""
     payload = request.payload
-    size = {"sha256": payload["sha256"], "chars": count_chars(request.text), "words": count_words(request.text)}
     entry: Message = {
         "seq": request.commit_seq,
         **{key: payload.get(key) for key in ("commitId", "checkpointId", "path", "mode")},
         **({"reason": payload["reason"]} if payload.get("reason") is not None else {}),
-        **size,
+        "sha256": payload["sha256"],
+        "chars": count_chars(request.text),
+        "words": count_words(request.text),
     }
     return {
         "version": NOTES_VERSION,
         "runId": required_text(payload, "runId"),
         **{key: payload.get(key) for key in ("workspaceId", "stableChatId", "profileId", "persistBaseStateId")},
         "persistStateStatus": "not_committed",
-        "checkpointId": payload.get("checkpointId"),
-        "commitId": payload["commitId"],
-        "commitSeq": request.commit_seq,
-        "commits": [*list_of(before.get("commits")), entry],
         "rollback": before.get("rollback"),
-        "artifacts": [{"path": payload.get("path"), "target": "message_body", **size}],
+        **notes_of_commits([*list_of(before.get("commits")), entry], body),
+    }
+
+
+def notes_of_commits(commits: list[Message], body: str) -> Message:
+    """What the notes say of the commits that made a message's text, the latest last."""
+    last = commits[-1]
+    size = {key: last[key] for key in ("sha256", "chars", "words")}
+    return {
+        "checkpointId": last["checkpointId"],
+        "commitId": last["commitId"],
+        "commitSeq": last["seq"],
+        "commits": commits,
+        "artifacts": [{"path": last["path"], "target": "message_body", **size}],
         "bodySha256": sha256_text(body),
     }
 

@@ -186,9 +186,27 @@ class OpenChat:
         old = whole[cursor.offset :] if end < 0 else whole[cursor.offset : end]
         after = cursor.offset + len(old.removesuffix(b"\r"))
         self._check(cursor)
+        self._replace(whole[: cursor.offset] + dumps(message) + whole[after:])
+
+    def remove_last(self, cursor: ChatCursor) -> None:
+        """The message in the line at the cursor goes, with the line end that `append` gave it. Raises as `rewrite`.
+
+        Lines after it must be blank: they stay.
+        """
+        self._handle.seek(0)
+        whole = self._handle.read()
+        end = whole.find(b"\n", cursor.offset) + 1
+        if end:
+            kept = whole[: cursor.offset] + whole[end:]
+        else:
+            kept = whole[: cursor.offset].removesuffix(b"\n").removesuffix(b"\r")
+        self._check(cursor)
+        self._replace(kept)
+
+    def _replace(self, data: bytes) -> None:
         try:
             self._sweep()
-            self._disk.replace(self._target, whole[: cursor.offset] + dumps(message) + whole[after:], durable=True)
+            self._disk.replace(self._target, data, durable=True)
         except OSError as error:
             raise self._save_failed(error, "the chat is as it was") from error
 

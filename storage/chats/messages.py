@@ -84,6 +84,23 @@ def add_swipe(message: Message, text: str, date: str) -> int:
     return len(swipes) - 1
 
 
+def remove_swipe(message: Message) -> None:
+    """The alternative that is shown goes; the one in its place is shown, else the last: as SillyTavern deletes a swipe.
+
+    Raises HostFailed where there is no other.
+    """
+    swipes, infos, active = _swipes(message)
+    if len(swipes) < 2:
+        raise HostFailed("The run's swipe is the only one of its message.", code="agent.rollback_swipe_state_invalid")
+    del swipes[active], infos[active]
+    shown = min(active, len(swipes) - 1)
+    info = infos[shown]
+    for key in _TIMES:
+        message.pop(key, None)
+    message.update({key: info[key] for key in _TIMES if key in info})
+    message.update(mes=swipes[shown], swipe_id=shown, extra=copy.deepcopy(_inside(info, "extra") or {}))
+
+
 def set_text(message: Message, text: str, date: str) -> None:
     """Another text for the message and for the swipe that is shown."""
     swipes, infos, active = _swipes(message)

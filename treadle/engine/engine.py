@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from types import TracebackType
-from typing import Self, overload
+from typing import Self, TypeVar, overload
 
 from ..graph.errors import InvalidInput, TreadleError
 from ..graph.events import Event
@@ -17,6 +17,7 @@ from ..graph.state import RunState
 from ..nodes.deps import in_thread
 from ..nodes.registry import specs
 from ..nodes.start_request import StartRequest, start_request
+from ..storage.checkpoints import Checkpoint
 from ..storage.disk import Disk
 from ..storage.lasting_disk import Durability
 from ..storage.runs import RunRecord
@@ -30,10 +31,17 @@ from .cancelling import cancel_run
 from .driving import Active, Driving
 from .profiles.api import Profiles
 from .resuming import resume
+from .rewinding import diffing
+from .rewinding.diffing import AgentDiff
+from .rewinding.past import past_of
+from .rewinding.records import MessageRolledBack, WorkspaceRolledBack
+from .rewinding.rollback import RollbackScope, roll_back
 from .services import Services
 from .skills import Skills
 from .starting import begin_run, checked_start, existing
 from .subscribing import PAGE, Handler, OnError, Subscription
+
+T = TypeVar("T")
 
 
 class Engine:
@@ -241,6 +249,44 @@ class Engine:
         """The call that waits for a person, and those of the same answer that will; empty where none waits."""
         return await approving.pending(self.services, _id(run_id))
 
+    async def read_diff(
+        self,
+        run_id: str,
+        from_checkpoint_id: str | None = None,
+        to_checkpoint_id: str | None = None,
+        paths: Sequence[str] | None = None,
+    ) -> AgentDiff:
+        """What changed in the workspace from one checkpoint to another; nothing is written, and the run may be driven.
+
+        Without `from`, from the run's start; without `to`, to the workspace as it stands on disk. `paths` are files or
+        folders; a file that is named is told of even if it is unchanged. Raises NotFound that names the nearest ids or
+        paths, InvalidInput for what is no path of the workspace.
+        """
+        return await in_thread(
+            lambda: diffing.read_diff(self.services, _id(run_id), from_checkpoint_id, to_checkpoint_id, paths)
+        )
+
+    async def list_checkpoints(self, run_id: str) -> list[Checkpoint]:
+        """The run's checkpoints that its journal tells of, in order: what diffs, rollbacks and forks may name."""
+        return await in_thread(lambda: list(past_of(self.services, _id(run_id)).all_checkpoints()))
+
+    async def rollback(
+        self, run_id: str, checkpoint_id: str, scope: RollbackScope = "workspace"
+    ) -> WorkspaceRolledBack | MessageRolledBack:
+        """Put back what was at a checkpoint; its moment is right after `checkpoint_created`, of a commit's own
+        checkpoint after the commit. The run's status, and what its model was told, stay.
+
+        `workspace`: the run's files, never the chat; the run has ended or stands between its steps. What they held is
+        kept by its hash. `committed-message`: the run's message in the chat, never the files; the run has ended.
+        Persistent files that it gave back to its chat stay as they are.
+
+        Raises NotFound for an unknown checkpoint; RunBusy while the run is driven; RollbackRefused (an InvalidInput)
+        with the remedy; HostFailed where the chat is not as the run left it; EffectUnknown for a file that was changed
+        while a rollback was interrupted; InvalidData `agent.content_not_kept`.
+        """
+        asked = roll_back(self.services, self._driving, self._asking.for_run, _id(run_id), checkpoint_id, scope)
+        return await asyncio.shield(asyncio.ensure_future(self._changed_alone(_id(run_id), asked)))
+
     async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
         return await self.read_events(run_id, after_seq=after_seq, limit=limit)
 
@@ -254,6 +300,10 @@ class Engine:
     def _alone(self, run_id: str) -> asyncio.Lock:
         """Starting, resuming and cancelling one run come one after the other."""
         return self._changing.setdefault(run_id, asyncio.Lock())
+
+    async def _changed_alone(self, run_id: str, change: Awaitable[T]) -> T:
+        async with self._alone(run_id):
+            return await change
 
     async def _start_alone(self, request: StartRequest) -> RunHandle:
         if request.run_id is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..graph.errors import InvalidData, TreadleError
-from ..graph.events import Event, EventType
+from ..graph.events import REWINDS, Event, EventType
 from ..graph.jsontext import Json
 from ..graph.ports import Ask, ReadableHost
 from ..graph.status import RunStatus
@@ -19,6 +19,7 @@ from ..storage.checkpoints import CheckpointStore
 from ..storage.database import RunDatabase
 from ..storage.folder import RunFolder
 from ..storage.journal import Journal
+from ..storage.restoring import finish
 from ..storage.runs import DATABASE, EVENTS, MCP_LOGS, RunRecord
 from ..storage.workspace import FolderWorkspace
 from .services import Services
@@ -40,14 +41,19 @@ _REMEMBERED = frozenset(
         EventType.CONTEXT_TOOL_RESULT_HYDRATED,
         EventType.DRIFT_RECOVERY_ATTEMPTED,
         EventType.CHAT_COMMIT_RECORDED,
+        *REWINDS,
     }
 )
 """The others need not be looked into when a run is opened."""
-_ABOUT_RESUMES = frozenset({EventType.RUN_RESUMED, EventType.JOURNAL_TAIL_REPAIRED})
+_ABOUT_RESUMES = REWINDS | {EventType.RUN_RESUMED, EventType.JOURNAL_TAIL_REPAIRED}
+"""What says nothing of how far the run itself has come."""
 
 
 def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
-    """Take the run's lease and make its live objects; raises RunBusy, JournalDamaged."""
+    """Take the run's lease and make its live objects; a rollback that a crash interrupted is carried to its end.
+
+    Raises RunBusy, JournalDamaged; EffectUnknown where a file was changed in the middle of a rollback.
+    """
     folder = _folder(services, record)
     try:
         told = folder.journal.open()
@@ -57,6 +63,9 @@ def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
         for event in told:
             replay.take(event)
         replay.settle()
+        if replay.interrupted is not None:
+            finish(folder, run.checkpoints, replay.interrupted)
+            replay.rewound()
     except BaseException:
         folder.close()
         raise
@@ -130,6 +139,10 @@ class _Replay:
         self._touched = ""
         self._calls: dict[tuple[int, str], _Asked] = {}
         self._statuses, self._last = [RunStatus.CREATED], ""
+        self._changes: dict[tuple[int, str], str] = {}
+        """The path that each call changed."""
+        self.interrupted: Json = None
+        """The intent of a rollback that was begun and not ended."""
 
     def take(self, event: Event) -> None:
         """Raises InvalidData for an event that lacks what such an event tells."""
@@ -162,15 +175,19 @@ class _Replay:
             case EventType.TOOL_RESULT_STORED:
                 self._observe(_call(told), told["path"])
             case EventType.WORKSPACE_FILE_WRITTEN | EventType.WORKSPACE_PATCH_APPLIED:
-                self._touched = told["path"]
+                self._touched = self._changes[_call(told)] = told["path"]
             case EventType.CHECKPOINT_CREATED if self._touched:
                 self._kept[self._touched], self._touched = told["checkpointId"], ""
             case EventType.CONTEXT_TOOL_RESULT_HYDRATED:
-                run.hydrated_from[_call(told)] = self._kept[told["path"]]
+                run.hydrated_from.setdefault(_call(told), self._kept[told["path"]])
             case EventType.DRIFT_RECOVERY_ATTEMPTED:
                 run.drift_commits[told["round"]] = told["committedCount"]
             case EventType.CHAT_COMMIT_RECORDED:
                 run.commits.append((told["commitId"], told["messageId"]))
+            case EventType.WORKSPACE_ROLLBACK_STARTED:
+                self.interrupted = told
+            case EventType.WORKSPACE_ROLLBACK_COMPLETED:
+                self.rewound()
             case _:
                 pass
 
@@ -182,6 +199,15 @@ class _Replay:
         result = run.results[call] = stored_result(run, path)
         arguments = run.folder.read_json(asked.arguments) if asked.name == PATCH else None
         run.observe(arguments, result, asked.pre_sha256)
+
+    def rewound(self) -> None:
+        """The files are others now: nothing is known of them, and what a call wrote is told to the model as it wrote it."""
+        self.interrupted = None
+        self._run.reads.seen.clear()
+        for call, path in self._changes.items():
+            if path in self._kept:  # a run that failed may have kept nothing of its last change
+                self._run.hydrated_from.setdefault(call, self._kept[path])
+        self._changes.clear()
 
     def settle(self) -> None:
         """Bring the record to where the journal stands: a crash may have come between the two."""

@@ -12,12 +12,13 @@ from ..engine.services import SystemClock
 from ..graph.errors import HostFailed, InvalidData, InvalidInput, NotFound, StorageFailed
 from ..graph.identity import ChatRef, chat_ref, stable_chat_id
 from ..graph.jsontext import Json, is_object
-from ..graph.ports import ChatHead, Clock, CommitReceipt, CommitRequest
+from ..graph.ports import ChatHead, Clock, CommitReceipt, CommitRequest, MessageRewind
 from ..graph.text import sha256_bytes
 from ..storage.chats.commits import required_text, save_commit, save_persist_notes
 from ..storage.chats.file import ChatFile, Message, OpenChat
 from ..storage.chats.messages import is_assistant, is_user, send_date
 from ..storage.chats.reader import FileChatReader
+from ..storage.chats.rewinds import rewind_message
 from ..storage.disk import Disk
 
 _READERS = 4
@@ -25,7 +26,7 @@ _READERS = 4
 
 
 class ChatFolderHost:
-    """Implements `ChatHost` and `ReadableHost`. The file work of each call is one hop to a thread; saves of one chat wait for each other.
+    """Implements `ChatHost`, `ReadableHost` and `RewindableHost`. The file work of each call is one hop to a thread; saves of one chat wait for each other.
 
     Errors: InvalidInput (`agent.group_chat_unsupported`, `agent.invalid_chat_ref`, `agent.stable_chat_id_required`,
     `agent.swipe_target_invalid`); NotFound; InvalidData for a damaged chat, naming the line; HostFailed for a commit
@@ -61,6 +62,9 @@ class ChatFolderHost:
 
     async def update_persist_metadata(self, payload: dict[str, Json]) -> None:
         await asyncio.to_thread(self._update_persist_metadata, payload)
+
+    async def rewind_message(self, request: MessageRewind) -> str | None:
+        return await asyncio.to_thread(self._rewind_message, request, send_date(self._clock.now()))
 
     def chat_reader(self, ref: ChatRef) -> FileChatReader:
         """How a run's tools read the chat. The readers used last are kept, with what they have learnt of their chats."""
@@ -117,6 +121,11 @@ class ChatFolderHost:
     def _update_persist_metadata(self, payload: dict[str, Json]) -> None:
         with self._guarded(payload) as opened:
             save_persist_notes(opened, payload)
+
+    def _rewind_message(self, request: MessageRewind, date: str) -> str | None:
+        with self._guarded(request.payload) as opened:
+            index = rewind_message(opened, request, date)
+            return None if index is None else str(index)
 
     def _read_message(self, ref: ChatRef, index: int) -> Message:
         chat = self._chat(ref)
