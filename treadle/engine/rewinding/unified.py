@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 CONTEXT = 3
 """Unchanged lines shown around a change."""
+_EMPTY, _ABSENT = "e69de29", "0000000"
+"""How git names the content of an empty file, and of none."""
 _GAP_PAIRS = 40_000
 """Up to so many pairs of lines, a stretch in which no line is unique is compared line by line."""
 _ALL_PAIRS = 1_000_000
@@ -47,7 +49,9 @@ def _header(path: str, before: str | None, after: str | None, has_hunks: bool) -
         yield "new file mode 100644\n"
     if after is None:
         yield "deleted file mode 100644\n"
-    if has_hunks:  # an empty file that comes or goes has none
+    if not has_hunks:  # an empty file comes or goes: patch removes it only if it is told that it is empty
+        yield f"index {_ABSENT}..{_EMPTY}\n" if before is None else f"index {_EMPTY}..{_ABSENT}\n"
+    else:
         end = "\t\n" if " " in path else "\n"  # a name with a space is ended by a tab, or patch cuts it short
         yield "--- /dev/null\n" if before is None else f"--- a/{path}{end}"
         yield "+++ /dev/null\n" if after is None else f"+++ b/{path}{end}"
