@@ -59,6 +59,7 @@ class EventType(StrEnum):
     PERSISTENT_STATE_METADATA_UPDATED = "persistent_state_metadata_updated"
     PERSISTENT_STATE_METADATA_UPDATE_FAILED = "persistent_state_metadata_update_failed"
     RUN_RESUMED = "run_resumed"
+    RUN_FORKED = "run_forked"
     RUN_CANCEL_REQUESTED = "run_cancel_requested"
     RUN_COMPLETED = "run_completed"
     RUN_PARTIAL_SUCCESS = "run_partial_success"

@@ -17,6 +17,7 @@ _REPEATABLE = frozenset(
     {
         EventType.STATUS_CHANGED,
         EventType.RUN_RESUMED,
+        EventType.RUN_FORKED,
         EventType.RUN_CANCEL_REQUESTED,
         EventType.JOURNAL_TAIL_REPAIRED,
         *REWINDS,

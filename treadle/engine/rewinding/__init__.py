@@ -1,1 +1,1 @@
-"""A run's past: what changed between two of its moments, and going back to one."""
+"""A run's past: what it changed, going back to where it stood, and a new run that stands where it stood."""
