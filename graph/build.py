@@ -137,6 +137,15 @@ async def last_without_error(graph: Graph, thread_id: str) -> str | None:
     return None
 
 
+async def place(graph: Graph, thread_id: str, state: RunState, step: Step) -> None:
+    """Make this state the thread's only one, so that the graph goes on from it with this step."""
+    config: Any = {"configurable": {"thread_id": thread_id}}
+    saver = cast(BaseCheckpointSaver[Any], graph.checkpointer)
+    await saver.adelete_thread(thread_id)  # what can't be read any more must not be read for this
+    # as if a step had given it; which step does not matter, since the command says where to go on
+    await graph.aupdate_state(config, Command(update=asdict(state), goto=step.value), as_node=START.value)
+
+
 def _retry_graph(nodes: Mapping[RetryStep, NodeFn[D]], house: House[D]) -> Graph:
     builder: Builder = StateGraph(RunState)
     for step, node in nodes.items():

@@ -73,8 +73,12 @@ class Run:
     """After a resume: where the arguments stand that a person put in the place of the model's, by (round, call id)."""
     results: dict[tuple[int, str], ToolResult] = field(default_factory=dict[tuple[int, str], ToolResult])
     """After a resume: results that were read already, by (round, call id), until their round is closed."""
+    is_fork: bool = False
+    """It began with another run's journal."""
+    told_rounds: int = 0
+    """After a resume, or of a fork: rounds whose closing the journal tells, whatever the profile says of it now."""
     commits: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, str | None]])
-    """Confirmed commits in order: (commit id, message id)."""
+    """The run's own confirmed commits in order: (commit id, message id)."""
     drift_commits: dict[int, int] = field(default_factory=dict[int, int])
     """For each round that was answered with plain text and corrected: the commits confirmed by then."""
 

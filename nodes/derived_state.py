@@ -138,7 +138,7 @@ class _Walk:
         answer = answer_of(state.round)
         held = answer.provider_state
         if held is not None and state.round == self._forked_at:
-            held = {**held, "sessionId": state.run_id}  # the other run's session with the provider is its own
+            held = _own_session(held, state.run_id)
         return replace(point, state=replace(state, calls=answer.calls, provider_state=held))
 
     def _next_after(self, event: Event) -> Step | None:
@@ -236,3 +236,9 @@ class _Walk:
 
     def _set(self, **changes: object) -> None:
         self._state = replace(self._state, **changes)  # type: ignore[arg-type]  # each field under its own name
+
+
+def _own_session(held: dict[str, Json], run_id: str) -> dict[str, Json]:
+    """The provider's state without what only the other run's session can build on."""
+    kept = {key: value for key, value in held.items() if key != "previousResponseId"}
+    return {**kept, "sessionId": run_id}

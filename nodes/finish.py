@@ -182,10 +182,13 @@ def _preserved(run: Run) -> list[Json]:
     """The confirmed commits, `{path, mode, messageId, round}` each, from the journal."""
     if not run.commits:
         return []
-    recorded = [
-        event.payload for event in run.folder.journal.read_all() if event.type == EventType.CHAT_COMMIT_RECORDED
+    own = {commit_id for commit_id, _ in run.commits}
+    told = [event.payload for event in run.folder.journal.read_all() if event.type == EventType.CHAT_COMMIT_RECORDED]
+    return [
+        {key: payload[key] for key in ("path", "mode", "messageId", "round")}
+        for payload in told
+        if payload["commitId"] in own
     ]
-    return [{key: payload[key] for key in ("path", "mode", "messageId", "round")} for payload in recorded]
 
 
 def _error_of(state: RunState, run: Run) -> dict[str, Json]:

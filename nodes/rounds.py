@@ -132,7 +132,11 @@ def _tell_hydrated(run: Run, round_number: int, call_id: str, path: WorkspacePat
 
 
 def _hydration_path(run: Run, round_number: int, stored: ToolResult) -> WorkspacePath | None:
-    if round_number > run.profile.hydrate_rounds or stored.is_error or stored.name not in _HYDRATED_TOOLS:
+    if round_number <= run.told_rounds:
+        due = (round_number, stored.call_id) in run.hydrated_from
+    else:
+        due = round_number <= run.profile.hydrate_rounds
+    if not due or stored.is_error or stored.name not in _HYDRATED_TOOLS:
         return None
     path = stored.structured.get("path") if is_object(stored.structured) else None
     return WorkspacePath(path) if isinstance(path, str) and path.strip() else None

@@ -11,6 +11,7 @@ from typing import Any
 from ..graph.errors import LeaseLost, RunLeft, TreadleError
 from ..graph.state import RunState
 from ..nodes.deps import Deps, Run, in_thread
+from ..nodes.derived_state import Derived
 from ..nodes.finish import end_badly
 from ..views import TakenEdge
 from .services import Services
@@ -93,6 +94,13 @@ class Driving:
         from ..graph.build import last_without_error
 
         return await last_without_error(self.graph(), run.id)
+
+    async def place(self, run: Run, point: Derived) -> None:
+        """Let the run go on from this point, whatever its graph has saved."""
+        from ..graph.build import place
+
+        self._opened[run.id] = run
+        await place(self.graph(), run.id, point.state, point.next)
 
     def graph(self) -> Any:
         """The compiled graph, made at first use: importing LangGraph takes long."""

@@ -41,6 +41,8 @@ _REMEMBERED = frozenset(
         EventType.CONTEXT_TOOL_RESULT_HYDRATED,
         EventType.DRIFT_RECOVERY_ATTEMPTED,
         EventType.CHAT_COMMIT_RECORDED,
+        EventType.MODEL_REQUEST_CREATED,
+        EventType.RUN_FORKED,
         *REWINDS,
     }
 )
@@ -188,6 +190,11 @@ class _Replay:
                 self.interrupted = told
             case EventType.WORKSPACE_ROLLBACK_COMPLETED:
                 self.rewound()
+            case EventType.MODEL_REQUEST_CREATED:
+                run.told_rounds = told["round"] - 1
+            case EventType.RUN_FORKED:
+                run.is_fork = True
+                run.commits.clear()  # these are the other run's
             case _:
                 pass
 

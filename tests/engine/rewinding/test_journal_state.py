@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.catalogue import SCENARIOS, Scenario
-from tests.scenarios.stage import RUN, Stage
 from treadle.engine.rewinding.journal_state import saved_state, settled_points, state_fault
 from treadle.graph.build import build, compile_graph
 from treadle.graph.events import Event
@@ -21,6 +19,8 @@ from treadle.storage.saver import RunFolderSaver
 from treadle.testkit.ports import CountingIds
 
 from ...scenarios import words
+from ...scenarios.catalogue import SCENARIOS, Scenario
+from ...scenarios.stage import RUN, Stage
 
 _ELSEWHERE = {"refused_start", "bare_graph", "cancel_while_waiting_to_retry"}
 """There is no run, or its graph saves in memory, or it is played on another stage."""
