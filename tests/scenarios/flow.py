@@ -14,7 +14,7 @@ _SHOWN = (
     "status", "presentation", "source", "round", "attempt", "nextAttempt", "intervalMs", "maxAttempts", "callId", "name",
     "commitId", "commitCount", "mode", "path", "messageId", "checkpointId", "reason", "toolCallCount", "messageCount",
     "changeCount", "stateId", "updateId", "isError", "errorCode", "retryable", "userRetryable", "willRetry",
-    "preservedCommitCount", "editedArgumentsRef", "fromSeq", "epoch", "code", "message",
+    "preservedCommitCount", "editedArgumentsRef", "fromRunId", "fromSeq", "atSeq", "epoch", "code", "message",
 )  # fmt: skip
 _RENAMED = re.compile(r"\b(call(?=_\w{8}\b)|commit|persist_update)_[0-9a-f]+\b")
 

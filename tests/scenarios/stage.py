@@ -28,6 +28,7 @@ from .script import Script, Step
 from .wires import WiredClock, WiredDisk, Wires
 
 RUN: Final = "run_1"
+FORK: Final = "fork_1"
 _BEFORE_THE_FIRST_STEP: Final = 2
 """States that a graph saves before its first node has run."""
 ROOTS = ("output", "scratch", "plan", "summaries", "persist")
@@ -181,6 +182,12 @@ class Show:
     async def resume(self, run_id: str = RUN) -> None:
         await self.engine.resume_run(run_id)
         self._following.append(asyncio.create_task(self._follow(run_id)))
+
+    async def fork(self, run_id: str = RUN, **asked: Json) -> str:
+        """Fork the run; the fork is `FORK` unless it is given another name."""
+        handle = await self.engine.fork_run(run_id, **{"new_run_id": FORK, **asked})
+        self._following.append(asyncio.create_task(self._follow(handle.run_id)))
+        return handle.run_id
 
     async def end(self, run_id: str = RUN) -> Played:
         await self.engine.wait(run_id)

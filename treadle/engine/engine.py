@@ -33,6 +33,8 @@ from .profiles.api import Profiles
 from .resuming import resume
 from .rewinding import diffing
 from .rewinding.diffing import AgentDiff
+from .rewinding.fork_request import ForkRequest, fork_request
+from .rewinding.forking import fork
 from .rewinding.past import past_of
 from .rewinding.records import MessageRolledBack, WorkspaceRolledBack
 from .rewinding.rollback import RollbackScope, roll_back
@@ -114,6 +116,27 @@ class Engine:
         began; with `force` it does, under the profile in its folder, and `run_resumed` says what was `forced`.
         """
         return await asyncio.shield(asyncio.ensure_future(self._resume_alone(_id(run_id), force)))
+
+    async def fork_run(
+        self,
+        run_id: str,
+        *,
+        at_seq: int | None = None,
+        checkpoint_id: str | None = None,
+        profile_id: str | None = None,
+        profile: dict[str, Json] | None = None,
+        new_run_id: str | None = None,
+    ) -> RunHandle:
+        """A new run that stands where this one stood after an event or a checkpoint, and goes on by itself.
+
+        What was under way there is done anew; what this run committed stays its own. Without a profile the fork keeps
+        this run's. The same `new_run_id` and input is the same fork. Raises InvalidInput that names the field, NotFound,
+        InvalidData where something of the run is lost; then nothing is made.
+        """
+        name = new_run_id or f"run_{self.services.ids.new()}"
+        where = {"at_seq": at_seq, "checkpoint_id": checkpoint_id}
+        asked = fork_request(_id(run_id), name, **where, profile=profile, profile_id=profile_id)
+        return await asyncio.shield(asyncio.ensure_future(self._fork_alone(asked)))
 
     async def cancel(self, run_id: str) -> RunHandle:
         """Ask the run to stop; the run that it is, at once. A run that ended is returned unchanged."""
@@ -318,6 +341,10 @@ class Engine:
                 return handle_of(active.run.folder.record)
             record = await in_thread(lambda: self.services.store.load(run_id))
             return handle_of(await resume(self.services, self._driving, self._asking.for_run, record, force=force))
+
+    async def _fork_alone(self, asked: ForkRequest) -> RunHandle:
+        async with self._alone(asked.new_run_id):
+            return handle_of(await fork(self.services, self._driving, self._asking.for_run, asked))
 
     async def _start(self, request: StartRequest) -> RunHandle:
         stored = await in_thread(lambda: existing(self.services, request))

@@ -51,11 +51,7 @@ class Checked(NamedTuple):
 
 async def checked_start(services: Services, request: StartRequest) -> Checked:
     """The run that the request asks for, not yet made; raises what refuses it, and changes nothing."""
-    check_snapshot(request)
-    asked = await in_thread(lambda: _profile_of(services, request))
-    check_start(request, asked)
-    profile, mcp_tools = await in_thread(lambda: offer(asked, services.mcp))
-    await in_thread(lambda: _check_equipped(services, profile, request, mcp_tools))
+    profile, mcp_tools = await equipped(services, request)
     stable = await _stable_chat_id(services, request)
     head = ChatHead(0, None)
     if services.host is not None:
@@ -85,6 +81,16 @@ async def checked_start(services: Services, request: StartRequest) -> Checked:
         origin=origin_of(request, profile),
     )
     return Checked(record, asked, profile, mcp_tools)
+
+
+async def equipped(services: Services, request: StartRequest) -> tuple[ResolvedProfile, tuple[McpTool, ...]]:
+    """The profile that the request asks for, and the outside tools that it gets; raises what refuses them."""
+    check_snapshot(request)
+    asked = await in_thread(lambda: _profile_of(services, request))
+    check_start(request, asked)
+    profile, mcp_tools = await in_thread(lambda: offer(asked, services.mcp))
+    await in_thread(lambda: check_equipped(services, profile, request, mcp_tools))
+    return profile, mcp_tools
 
 
 def lay_down(services: Services, checked: Checked, request: StartRequest) -> bool:
@@ -174,16 +180,7 @@ def existing(services: Services, request: StartRequest) -> RunRecord | None:
     return stored
 
 
-def _profile_of(services: Services, request: StartRequest) -> ResolvedProfile:
-    return chosen_profile(services, request.profile_id, request.profile, request.presentation, services.preset_exists)
-
-
-def input_sha256(request: StartRequest) -> str:
-    """SHA-256 of the request's RFC 8785 form; what that can't hold (big integers) is spelled as it came, keys sorted."""
-    return canonical_sha256(request.to_json())
-
-
-def _check_equipped(
+def check_equipped(
     services: Services, profile: ResolvedProfile, request: StartRequest, mcp_tools: tuple[McpTool, ...]
 ) -> None:
     """Raises what the run would miss: prompts, a connection, a skill that the profile names. Blocking."""
@@ -199,6 +196,15 @@ def _check_equipped(
             code="agent.skill_visible_missing",
             details={"path": "$.skills.visible", "names": missing},
         )
+
+
+def _profile_of(services: Services, request: StartRequest) -> ResolvedProfile:
+    return chosen_profile(services, request.profile_id, request.profile, request.presentation, services.preset_exists)
+
+
+def input_sha256(request: StartRequest) -> str:
+    """SHA-256 of the request's RFC 8785 form; what that can't hold (big integers) is spelled as it came, keys sorted."""
+    return canonical_sha256(request.to_json())
 
 
 async def _stable_chat_id(services: Services, request: StartRequest) -> str:

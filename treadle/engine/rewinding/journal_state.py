@@ -56,15 +56,8 @@ def state_fault(run_dir: Path, run_id: str, events: Sequence[Event], disk: Disk,
     return difference(saved, points(events, _answers(run_dir, disk)))
 
 
-def _answers(run_dir: Path, disk: Disk) -> AnswerOf:
-    def answer_of(round_number: int) -> Answered:
-        path = response_path(round_number)
-        return answered(path, _read_json(run_dir, path, disk))
-
-    return answer_of
-
-
-def _read_json(run_dir: Path, path: str, disk: Disk) -> Json:
+def read_json(run_dir: Path, path: str, disk: Disk) -> Json:
+    """A file of a run folder; raises InvalidData where it is missing or no JSON, StorageFailed."""
     try:
         return loads(disk.read(run_dir / path))
     except FileNotFoundError as error:
@@ -73,3 +66,11 @@ def _read_json(run_dir: Path, path: str, disk: Disk) -> Json:
         raise storage_failed(error, f"reading {path}") from error
     except ValueError as error:
         raise InvalidData(f"{path} is not JSON: {error}") from error
+
+
+def _answers(run_dir: Path, disk: Disk) -> AnswerOf:
+    def answer_of(round_number: int) -> Answered:
+        path = response_path(round_number)
+        return answered(path, read_json(run_dir, path, disk))
+
+    return answer_of
