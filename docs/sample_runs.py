@@ -203,6 +203,16 @@ async def switched(folder: Path) -> Sequence[Event]:
     return await _journal(stage)
 
 
+async def forked_at_a_checkpoint(folder: Path) -> Sequence[Event]:
+    """A fork of a run that has ended: the model is asked for the second round again."""
+    return await _forked(folder, calls(COMMIT, FINISH), checkpoint_id="cp_000001")
+
+
+async def forked_at_an_event(folder: Path) -> Sequence[Event]:
+    """A fork that takes up the answer of its second round, whose calls it makes itself."""
+    return await _forked(folder, at_seq=30)
+
+
 async def approved(folder: Path) -> Sequence[Event]:
     """A run in which a person is asked about every change: one is made as it is, one otherwise, one not at all."""
     profile = default_writer().to_json()
@@ -250,8 +260,18 @@ async def _left_behind(folder: Path) -> Stage:
     return stage
 
 
-async def _journal(stage: Stage) -> Sequence[Event]:
-    events = await stage.engine.read_events(RUN_ID, limit=500)
+async def _forked(folder: Path, *more: Reply, **place: Json) -> Sequence[Event]:
+    stage = Stage(folder, [calls(WRITE), calls(COMMIT, FINISH), *more])
+    await stage.start()
+    await stage.engine.wait(RUN_ID)
+    fork = (await stage.engine.fork_run(RUN_ID, **place)).run_id
+    record = await stage.engine.wait(fork)
+    assert record.status is RunStatus.COMPLETED, record.status
+    return await _journal(stage, fork)
+
+
+async def _journal(stage: Stage, run_id: str = RUN_ID) -> Sequence[Event]:
+    events = await stage.engine.read_events(run_id, limit=500)
     await stage.engine.close()
     return events
 

@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from treadle import build_run_graph
 from treadle.engine.services import Services
-from treadle.graph.errors import HostFailed, InvalidData, PermissionDenied, StorageFailed, TreadleError
+from treadle.graph.errors import HostFailed, InvalidData, InvalidInput, PermissionDenied, StorageFailed, TreadleError
 from treadle.graph.events import TERMINAL_EVENTS
 from treadle.graph.state import restore
 from treadle.graph.table import Edge, Outcome, Step
@@ -24,7 +24,7 @@ from .scenarios.catalogue import HAPPY_PATH
 from .scenarios.hosts import SlowHost, never
 from .scenarios.script import Script
 from .scenarios.script import Step as Answer
-from .scenarios.stage import RUN, Played, Stage
+from .scenarios.stage import FORK, RUN, Played, Stage
 
 STEPS = (words.WRITE, words.COMMIT_AND_FINISH)
 CONFIG: Any = {"configurable": {"thread_id": "evening"}, "recursion_limit": 100}
@@ -33,6 +33,21 @@ CONFIG: Any = {"configurable": {"thread_id": "evening"}, "recursion_limit": 100}
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
+
+
+async def test_a_fork_that_has_not_ended_is_left_to_the_engine(stage: Stage) -> None:
+    """A walk from the first step would come by its origin's commit, and make it again."""
+    await stage.play(words.WRITE, words.COMMIT, words.FINISH)
+    async with stage.show(never) as show:
+        await show.fork(checkpoint_id="cp_000002")
+        await show.asked(1)
+
+    with pytest.raises(InvalidInput, match=r"fork_1 is a fork.*engine\.resume_run"):
+        await build_run_graph(services(stage, *STEPS)).compile().ainvoke({"run_id": FORK})
+
+    async with stage.show(words.COMMIT_AND_FINISH) as show:  # it was let go
+        await show.resume(FORK)
+        assert (await show.end(FORK)).types[-1] == "run_completed"
 
 
 ENDS: list[tuple[str, tuple[Answer, ...]]] = [

@@ -64,6 +64,12 @@ class _GraphHouse:
             return None
         if run_id not in self._open:
             run = await in_thread(lambda: self._opened(run_id))
+            if run.is_fork and not run.folder.record.status.is_terminal:
+                await in_thread(run.folder.close)
+                raise InvalidInput(
+                    f"run {run_id} is a fork, which begins in the middle of a run; a graph of your own begins at the first "
+                    "step, so go on with it by engine.resume_run"
+                )
             run.folder.resumed = True
             self._open[run_id] = run
         return self._open[run_id]

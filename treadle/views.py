@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from .graph.errors import InvalidData, InvalidInput
+from .graph.events import Event, EventType
 from .graph.jsontext import Json
 from .graph.status import RunStatus
 from .graph.text import cut, narration
@@ -36,6 +38,12 @@ class RunHandle:
 
 def handle_of(record: RunRecord) -> RunHandle:
     return RunHandle(record.id, record.workspace_id, record.stable_chat_id, record.generation_type, record.status)
+
+
+def own_events(events: Sequence[Event]) -> Sequence[Event]:
+    """What the run itself did: of a fork, the events since it left its origin."""
+    forks = [place for place, event in enumerate(events) if event.type == EventType.RUN_FORKED]
+    return events[forks[-1] :] if forks else events
 
 
 @dataclass(frozen=True, slots=True)

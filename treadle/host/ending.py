@@ -18,6 +18,7 @@ from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..graph.status import RunStatus
 from ..storage.runs import TREE, RunRecord
+from ..views import own_events
 from .options import nearest
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def run_folder(root: Path, record: RunRecord) -> Path:
 
 
 def committed_message(events: Sequence[Event]) -> str | None:
-    commits = [event.payload["messageId"] for event in events if event.type == EventType.CHAT_COMMIT_COMPLETED]
+    made = [event for event in own_events(events) if event.type == EventType.CHAT_COMMIT_COMPLETED]
+    commits = [event.payload["messageId"] for event in made]
     return commits[-1] if commits else None
 
 

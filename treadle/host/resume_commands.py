@@ -37,13 +37,23 @@ def resume(
 
     root = existing_data_root(data)
     record = RunStore(root, RealDisk()).load(run)
-    stage = Stage.at(chat or _chat_of(root, record), root, as_json=as_json, wire_log=wire_log, yes=yes)
+    stage = Stage.at(chat or chat_of(root, record), root, as_json=as_json, wire_log=wire_log, yes=yes)
     raise typer.Exit(asyncio.run(_resume(stage, record.id)))
 
 
 def cancel(run: RunName, data: Data = None) -> None:
     """Stop a run, also one that another process drives; what it has committed stays."""
     raise typer.Exit(asyncio.run(_cancel(existing_data_root(data), run)))
+
+
+def chat_of(root: Path, record: RunRecord) -> Path:
+    """The chat file that the run was started on from the command line; raises InvalidInput where none is known."""
+    intent_file = RunStore(root, RealDisk()).folder(record) / GENERATION_INTENT
+    intent: Json = read_json(intent_file, "the run's intent") if intent_file.exists() else None
+    known = cast(dict[str, Json], intent).get(CHAT_FILE) if isinstance(intent, dict) else None
+    if not isinstance(known, str):
+        raise InvalidInput(f"run {record.id} was not started from the command line; name its chat with --chat")
+    return Path(known)
 
 
 async def _resume(stage: Stage, run_id: str) -> int:
@@ -76,13 +86,3 @@ async def _ended(engine: Engine, run_id: str) -> RunRecord:
         await asyncio.sleep(_GLANCE_SECONDS)
         record = await engine.read_run(run_id)
     return record
-
-
-def _chat_of(root: Path, record: RunRecord) -> Path:
-    """The chat file that the run was started on from the command line; raises InvalidInput where none is known."""
-    intent_file = RunStore(root, RealDisk()).folder(record) / GENERATION_INTENT
-    intent: Json = read_json(intent_file, "the run's intent") if intent_file.exists() else None
-    known = cast(dict[str, Json], intent).get(CHAT_FILE) if isinstance(intent, dict) else None
-    if not isinstance(known, str):
-        raise InvalidInput(f"run {record.id} was not started from the command line; name its chat with --chat")
-    return Path(known)

@@ -11,6 +11,7 @@ from ..graph.events import Event, EventType
 from ..graph.jsontext import Json
 from ..graph.paths import ROOTS
 from ..storage.runs import RunRecord
+from ..views import own_events
 from .ending import committed_message, failure
 
 
@@ -63,9 +64,9 @@ def summary(record: RunRecord, folder: Path, events: Sequence[Event]) -> Summary
         tool_calls=count(EventType.TOOL_CALL_COMPLETED, EventType.TOOL_CALL_FAILED),
         refused_calls=count(EventType.TOOL_CALL_FAILED),
         checkpoints=count(EventType.CHECKPOINT_CREATED),
-        commits=count(EventType.CHAT_COMMIT_COMPLETED),
+        commits=sum(event.type == EventType.CHAT_COMMIT_COMPLETED for event in own_events(events)),
         message_id=committed_message(events),
-        seconds=_seconds(events),
+        seconds=_seconds(own_events(events)),
         files=workspace_files(folder),
         error=failure(events),
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from ..views import MODEL_TURN_CHARS
+from . import fork_command
 from .driving import all_events
 from .ending import print_json, run_folder
 from .options import AsJson, Data, RunName, existing_data_root
@@ -27,6 +28,9 @@ app = typer.Typer(
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+app.command("fork")(fork_command.fork)
 
 
 @app.callback()

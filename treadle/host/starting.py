@@ -105,7 +105,7 @@ def start_request(
         "presentation": presentation,
         "generationIntent": intent,
         "runId": run_id,
-        **_profile(profile),
+        **profile_fields(profile),
     }
     return {key: value for key, value in request.items() if value is not None}
 
@@ -131,14 +131,7 @@ def with_model(snapshot: Json, choice: ModelChoice, *, overrule: bool = False) -
     return chosen
 
 
-def _model_words(payload: dict[str, Json]) -> dict[str, Json]:
-    """What the intent says of the model; beside a stored connection the payload's own words on it do not count."""
-    if payload.get(RECORD) is not None:
-        return {"llmConnection": payload[RECORD]}
-    return {"chatCompletionSource": payload.get("chat_completion_source"), "model": payload.get("model")}
-
-
-def _profile(given: str | None) -> dict[str, Json]:
+def profile_fields(given: str | None) -> dict[str, Json]:
     """A stored profile by its id, any other as the document in a file: its name has a dot or a slash."""
     if given is None or is_name(given):
         return {"profileId": given or DEFAULT_PROFILE_ID}
@@ -148,3 +141,10 @@ def _profile(given: str | None) -> dict[str, Json]:
     file = profile_file(path)
     file.profile()  # what is wrong with it is told here, with its line
     return {"profile": file.document}
+
+
+def _model_words(payload: dict[str, Json]) -> dict[str, Json]:
+    """What the intent says of the model; beside a stored connection the payload's own words on it do not count."""
+    if payload.get(RECORD) is not None:
+        return {"llmConnection": payload[RECORD]}
+    return {"chatCompletionSource": payload.get("chat_completion_source"), "model": payload.get("model")}
