@@ -30,6 +30,7 @@ from .assembly import PromptAssembly
 from .cancelling import cancel_run
 from .driving import Active, Driving
 from .profiles.api import Profiles
+from .recovering import InterruptedRun, Recovery, checked_recovery, recover
 from .resuming import resume
 from .rewinding import diffing
 from .rewinding.diffing import AgentDiff
@@ -48,6 +49,8 @@ T = TypeVar("T")
 
 class Engine:
     """Runs below one data root; use it as `async with Engine(...)`.
+
+    `recovery` says what entering it does about interrupted runs: nothing, list them in `recovered`, or resume them too.
 
     Errors are `TreadleError`: `InvalidInput` and `NotFound` for what the caller gave, others for what went wrong.
     """
@@ -68,6 +71,7 @@ class Engine:
         durability: Durability | None = None,
         wire_log: WireLevel | None = None,
         reply_limit: int | None = None,
+        recovery: Recovery = "off",
     ) -> None:
         given = {
             "transport": transport, "sockets": sockets, "secrets": secrets, "clock": clock, "ids": ids, "disk": disk,
@@ -84,8 +88,13 @@ class Engine:
         self._driving = Driving(self.services)
         self._asking = Asking(host, self._driving.run)
         self._changing: dict[str, asyncio.Lock] = {}
+        self._recovery = checked_recovery(recovery)
+        self.recovered: tuple[InterruptedRun, ...] = ()
+        """With `recovery`: the interrupted runs that were found when the engine was entered, and what became of them."""
 
     async def __aenter__(self) -> Self:
+        if self._recovery != "off":
+            self.recovered = await self.recover(resume=self._recovery == "resume")
         return self
 
     async def __aexit__(
@@ -137,6 +146,14 @@ class Engine:
         where = {"at_seq": at_seq, "checkpoint_id": checkpoint_id}
         asked = fork_request(_id(run_id), name, **where, profile=profile, profile_id=profile_id)
         return await asyncio.shield(asyncio.ensure_future(self._fork_alone(asked)))
+
+    async def recover(self, *, resume: bool = False) -> tuple[InterruptedRun, ...]:
+        """The runs below the data root that have not ended and that nobody drives, longest waiting first.
+
+        With `resume` each of them goes on, at once; `error` says of a run why it does not, and stops no other. Runs of
+        bare graphs are among them, also those that wait for an answer.
+        """
+        return await recover(self.services, self.resume_run if resume else None)
 
     async def cancel(self, run_id: str) -> RunHandle:
         """Ask the run to stop; the run that it is, at once. A run that ended is returned unchanged."""
