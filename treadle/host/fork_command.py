@@ -15,7 +15,7 @@ from ..storage.runs import RunStore
 from ..views import own_events
 from .driving import all_events
 from .options import AsJson, Data, RunName, WireLog, Yes, existing_data_root
-from .resume_commands import chat_of
+from .recovery import chat_of
 
 if TYPE_CHECKING:
     from .stage import Stage

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..graph.errors import InvalidInput
-from ..graph.jsontext import Json
 from ..storage.disk import RealDisk
-from ..storage.runs import GENERATION_INTENT, RunRecord, RunStore
-from .options import CHAT_FILE, AsJson, Data, RunName, WireLog, Yes, existing_data_root, read_json
+from ..storage.runs import RunRecord, RunStore
+from .options import AsJson, Data, RunName, WireLog, Yes, existing_data_root
+from .recovery import Going, resume_all, resume_one, show_interrupted
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine
-    from .stage import Stage
 
 _PATIENCE_SECONDS = 10.0
 _GLANCE_SECONDS = 0.1
 
 
 def resume(
-    run: RunName,
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="The run's id; without it, list those that were interrupted.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", metavar="", help="Go on with every interrupted run, one after another.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", metavar="", help="Go on also where the profile or the machine has changed since."),
+    ] = False,
     chat: Annotated[
         Path | None, typer.Option("--chat", metavar="CHAT.jsonl", help="Where the chat is now, if it was moved.")
     ] = None,
@@ -33,12 +41,16 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run that was left or that a crash stopped."""
-    from .stage import Stage  # here and not above, so that the help comes at once
-
+    _check_named(run, every=every, force=force, chat=chat)
     root = existing_data_root(data)
+    if run is None and not every:
+        show_interrupted(root, as_json=as_json)
+        return
+    how = Going(root, force=force, wire_log=wire_log, yes=yes, as_json=as_json)
+    if run is None:
+        raise typer.Exit(resume_all(how))
     record = RunStore(root, RealDisk()).load(run)
-    stage = Stage.at(chat or chat_of(root, record), root, as_json=as_json, wire_log=wire_log, yes=yes)
-    raise typer.Exit(asyncio.run(_resume(stage, record.id)))
+    raise typer.Exit(resume_one(how, record, chat))
 
 
 def cancel(run: RunName, data: Data = None) -> None:
@@ -46,20 +58,14 @@ def cancel(run: RunName, data: Data = None) -> None:
     raise typer.Exit(asyncio.run(_cancel(existing_data_root(data), run)))
 
 
-def chat_of(root: Path, record: RunRecord) -> Path:
-    """The chat file that the run was started on from the command line; raises InvalidInput where none is known."""
-    intent_file = RunStore(root, RealDisk()).folder(record) / GENERATION_INTENT
-    intent: Json = read_json(intent_file, "the run's intent") if intent_file.exists() else None
-    known = cast(dict[str, Json], intent).get(CHAT_FILE) if isinstance(intent, dict) else None
-    if not isinstance(known, str):
-        raise InvalidInput(f"run {record.id} was not started from the command line; name its chat with --chat")
-    return Path(known)
-
-
-async def _resume(stage: Stage, run_id: str) -> int:
-    async with stage.engine() as engine:
-        end = await stage.go_on(engine, run_id)
-    return stage.close(end)
+def _check_named(run: str | None, *, every: bool, force: bool, chat: Path | None) -> None:
+    """Raises InvalidInput for options that have no run, or too many, to hold for."""
+    if run is not None and every:
+        raise InvalidInput(f"name the run {run}, or say --all, not both")
+    if run is None and chat is not None:
+        raise InvalidInput("--chat is the chat of one run: name the run")
+    if run is None and force and not every:
+        raise InvalidInput("--force needs to know for what: name the run, or say --all")
 
 
 async def _cancel(root: Path, run_id: str) -> int:

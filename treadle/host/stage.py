@@ -68,11 +68,11 @@ class Stage:
         handle = await engine.start_run_with_prompt_snapshot(request)
         return await (self.go_on if known else self.attend)(engine, handle.run_id)
 
-    async def go_on(self, engine: Engine, run_id: str) -> Ending:
+    async def go_on(self, engine: Engine, run_id: str, *, force: bool = False) -> Ending:
         """Drive a run from where it was left, and follow it to its end."""
         before = await all_events(engine, run_id)
         try:
-            await engine.resume_run(run_id)
+            await engine.resume_run(run_id, force=force)
         except RunBusy as busy:
             after_kill = f"if that one was killed, try again in {LEASE_MS // 1000} s"
             raise RunBusy(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -19,10 +19,16 @@ from ..graph.status import RunStatus
 from ..storage.runs import RunRecord
 from .run_summary import Summary
 
+if TYPE_CHECKING:
+    from ..engine.recovering import InterruptedRun
+
 _PIPE_WIDTH = 1000
 
 _STATUS = {
     RunStatus.COMPLETED: "green", RunStatus.PARTIAL_SUCCESS: "yellow", RunStatus.CANCELLED: "yellow", RunStatus.FAILED: "red",
+}  # fmt: skip
+_WAITS = {
+    "approval": "a person", "host_commit": "its chat, to take a commit", "host_metadata": "its chat, to note the state",
 }  # fmt: skip
 _LEVELS = {Level.DEBUG: "dim", Level.WARN: "yellow", Level.ERROR: "red"}
 
@@ -32,6 +38,21 @@ def run_table(records: Sequence[RunRecord]) -> Table:
         (Text(one.id), _status(one.status), Text(_moment(one.created_at)), Text(_chat(one.chat_ref))) for one in records
     ]
     return _table(("run", "status", "started", "chat"), rows)
+
+
+def interrupted_table(found: Sequence[InterruptedRun]) -> Table:
+    rows = [
+        (
+            Text(one.run_id),
+            Text("") if one.status is None else _status(one.status),
+            Text("" if one.updated_at is None else _moment(one.updated_at)),
+            Text("" if one.last_seq is None else f"{one.last_seq} {one.last_type}"),
+            Text(_WAITS[one.waiting_for] if one.waiting_for else ""),
+            Text("" if one.error is None else f"{one.error.message} ({one.error.error_code})", style="red"),
+        )
+        for one in found
+    ]
+    return _table(("run", "status", "since", "last event", "waits for", "what is wrong"), rows)
 
 
 def summary_table(told: Summary) -> Table:
