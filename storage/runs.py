@@ -39,7 +39,7 @@ ProfileFrom = Literal["request", "id", "default"]
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Beginning:
     """What a run began under; a resume holds it against what there is now."""
 
     signature: str
@@ -75,7 +75,7 @@ class RunRecord:
     chat_head: ChatHead
     """What the run may see of its chat, frozen at start."""
     persist_base_state_id: str | None = None
-    origin: Origin | None = None
+    beginning: Beginning | None = None
     """None in the record of an older Treadle, which kept none."""
 
     def to_json(self) -> dict[str, Json]:
@@ -96,8 +96,8 @@ class RunRecord:
         }
         if self.persist_base_state_id is not None:
             stored["persistBaseStateId"] = self.persist_base_state_id
-        if self.origin is not None:
-            stored |= self.origin.to_json()
+        if self.beginning is not None:
+            stored |= self.beginning.to_json()
         return stored
 
 
@@ -118,15 +118,15 @@ def run_record(stored: Json) -> RunRecord:
         input_sha256=stored["inputSha256"],
         chat_head=ChatHead(head["messageCount"], head["lastSha256"]),
         persist_base_state_id=stored.get("persistBaseStateId"),
-        origin=_origin(stored),
+        beginning=_beginning(stored),
     )
 
 
-def _origin(stored: Json) -> Origin | None:
+def _beginning(stored: Json) -> Beginning | None:
     if "machine" not in stored:
         return None
     machine, profile = stored["machine"], stored["profile"]
-    return Origin(
+    return Beginning(
         machine["signature"], machine["stateVersion"], profile["sha256"], profile["from"], profile["presentation"]
     )
 

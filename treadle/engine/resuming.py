@@ -13,9 +13,9 @@ from ..nodes.deps import Run, in_thread
 from ..storage.folder import Log
 from ..storage.journal import read_journal
 from ..storage.runs import EVENTS, RunRecord
+from .beginning import changes, refusal
 from .driving import Driving
 from .opening import AskFor, open_run
-from .origin import changes, refusal
 from .rewinding.rebuilding import rebuilt, set_damaged_aside
 from .services import Services
 from .starting import created

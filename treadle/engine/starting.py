@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from ..graph.canonical import canonical_sha256
@@ -16,7 +17,7 @@ from ..nodes.deps import Run, in_thread
 from ..nodes.equipment import equip
 from ..nodes.snapshot import check_snapshot, check_start, frozen_input_of
 from ..nodes.start_request import StartRequest
-from ..storage.disk import storage_failed
+from ..storage.disk import Disk, storage_failed
 from ..storage.folder import Log, pretty
 from ..storage.folder_lock import folder_lock
 from ..storage.persist import newest_state_id
@@ -31,17 +32,16 @@ from ..storage.runs import (
     RunRecord,
     timestamp,
 )
+from .beginning import beginning
 from .mcp.offer import offer
 from .opening import AskFor, open_run
-from .origin import origin_of
 from .profiles.choice import chosen_profile
 from .services import Services
 
 
-class Checked(NamedTuple):
-    """What a run that may be made is to be frozen as."""
+class Equipped(NamedTuple):
+    """What a run is given beside its prompt."""
 
-    record: RunRecord
     asked: ResolvedProfile
     """The profile as it was named."""
     profile: ResolvedProfile
@@ -49,9 +49,17 @@ class Checked(NamedTuple):
     mcp_tools: tuple[McpTool, ...]
 
 
+class Checked(NamedTuple):
+    """What a run that may be made is to be frozen as."""
+
+    record: RunRecord
+    equipped: Equipped
+
+
 async def checked_start(services: Services, request: StartRequest) -> Checked:
     """The run that the request asks for, not yet made; raises what refuses it, and changes nothing."""
-    profile, mcp_tools = await equipped(services, request)
+    equipment = await equipped(services, request)
+    profile = equipment.profile
     stable = await _stable_chat_id(services, request)
     head = ChatHead(0, None)
     if services.host is not None:
@@ -78,19 +86,19 @@ async def checked_start(services: Services, request: StartRequest) -> Checked:
         input_sha256=input_sha256(request),
         chat_head=head,
         persist_base_state_id=newest,
-        origin=origin_of(request, profile),
+        beginning=beginning(request, profile),
     )
-    return Checked(record, asked, profile, mcp_tools)
+    return Checked(record, equipment)
 
 
-async def equipped(services: Services, request: StartRequest) -> tuple[ResolvedProfile, tuple[McpTool, ...]]:
-    """The profile that the request asks for, and the outside tools that it gets; raises what refuses them."""
+async def equipped(services: Services, request: StartRequest) -> Equipped:
+    """What the request asks for; raises what refuses it."""
     check_snapshot(request)
     asked = await in_thread(lambda: _profile_of(services, request))
     check_start(request, asked)
     profile, mcp_tools = await in_thread(lambda: offer(asked, services.mcp))
     await in_thread(lambda: check_equipped(services, profile, request, mcp_tools))
-    return profile, mcp_tools
+    return Equipped(asked, profile, mcp_tools)
 
 
 def lay_down(services: Services, checked: Checked, request: StartRequest) -> bool:
@@ -98,7 +106,7 @@ def lay_down(services: Services, checked: Checked, request: StartRequest) -> boo
 
     False, with nothing changed, where another process made the run meanwhile.
     """
-    record, asked, profile, mcp_tools = checked
+    record, equipment = checked
     folder, disk = services.store.folder(record), services.disk
     try:
         with folder_lock(services.store.chat_folder(record.workspace_id)), services.store.making():
@@ -106,13 +114,7 @@ def lay_down(services: Services, checked: Checked, request: StartRequest) -> boo
                 return False
             disk.remove(folder / EVENTS)  # of a start that a crash cut off before its record
             disk.replace(folder / PROMPT_SNAPSHOT, pretty(request.prompt_snapshot))
-            disk.replace(folder / RESOLVED_PROFILE, pretty(profile.to_json()))
-            disk.remove(folder / ASKED_PROFILE)
-            if asked != profile:
-                disk.replace(folder / ASKED_PROFILE, pretty(asked.definition.to_json()))
-            disk.remove(folder / MCP_TOOLS)
-            if mcp_tools:
-                disk.replace(folder / MCP_TOOLS, pretty(frozen(mcp_tools)))
+            freeze(equipment, folder, disk)
             if request.generation_intent is not None:
                 disk.replace(folder / GENERATION_INTENT, pretty(request.generation_intent))
             frozen_input = frozen_input_of(request)
@@ -122,6 +124,18 @@ def lay_down(services: Services, checked: Checked, request: StartRequest) -> boo
     except OSError as error:
         raise storage_failed(error, f"making run {record.id}") from error
     return True
+
+
+def freeze(equipment: Equipped, folder: Path, disk: Disk) -> None:
+    """The profile and the outside tools into the run's folder; raises OSError."""
+    asked, profile, mcp_tools = equipment
+    disk.replace(folder / RESOLVED_PROFILE, pretty(profile.to_json()))
+    disk.remove(folder / ASKED_PROFILE)
+    if asked != profile:
+        disk.replace(folder / ASKED_PROFILE, pretty(asked.definition.to_json()))
+    disk.remove(folder / MCP_TOOLS)
+    if mcp_tools:
+        disk.replace(folder / MCP_TOOLS, pretty(frozen(mcp_tools)))
 
 
 def begin_run(services: Services, checked: Checked, request: StartRequest, ask_for: AskFor) -> Run | None:

@@ -13,8 +13,8 @@ import typer
 from ..graph.errors import InvalidInput, TreadleError
 from ..graph.jsontext import Json
 from ..graph.status import RunStatus
-from ..storage.database import LEASE_MS
 from ..storage.disk import RealDisk
+from ..storage.leases import LEASE_MS
 from ..storage.runs import GENERATION_INTENT, RunRecord, RunStore
 from ..storage.wire_log import WireLevel
 from .ending import Ending, print_json

@@ -10,9 +10,7 @@ from pathlib import Path
 from ...graph.errors import InvalidData, InvalidInput
 from ...graph.events import Event, EventType, level_of
 from ...graph.jsontext import Json, dumps, loads
-from ...graph.mcp_tools import McpTool, frozen
 from ...graph.paths import ROOTS
-from ...graph.profiles.resolved import ResolvedProfile
 from ...storage.checkpoints import CONTENT, RECORD
 from ...storage.checkpoints import FOLDER as CHECKPOINTS
 from ...storage.disk import Disk, storage_failed
@@ -21,19 +19,19 @@ from ...storage.folder import pretty
 from ...storage.folder_lock import folder_lock
 from ...storage.persist_records import SNAPSHOT, persist_snapshot
 from ...storage.runs import (
+    ASKED_PROFILE,
     EVENTS,
     FROZEN_INPUT,
     GENERATION_INTENT,
     MANIFEST,
-    MCP_TOOLS,
     PROMPT_SNAPSHOT,
-    RESOLVED_PROFILE,
     RunRecord,
     body_path,
     run_record,
 )
 from ...storage.workspace import FolderWorkspace
 from ..services import Services
+from ..starting import Equipped, freeze
 from .origin import Origin
 
 
@@ -43,8 +41,9 @@ class Fork:
 
     origin: Origin
     record: RunRecord
-    profile: ResolvedProfile
-    mcp_tools: tuple[McpTool, ...]
+    equipment: Equipped
+    keeps_profile: bool
+    """It goes on under the origin's."""
     asked: dict[str, Json]
     """What was asked for, as `run_forked` tells it."""
 
@@ -58,7 +57,7 @@ def lay_down(services: Services, fork: Fork) -> bool:
     record, store, disk = fork.record, services.store, services.disk
     folder = store.folder(record)
     try:
-        with folder_lock(store.chat_folder(record.workspace_id)):
+        with folder_lock(store.chat_folder(record.workspace_id)), store.making():
             if store.exists(record.id):
                 return False
             _refuse_another(folder, record, disk)
@@ -91,25 +90,23 @@ def _refuse_another(folder: Path, record: RunRecord, disk: Disk) -> None:
 
 def _write(services: Services, fork: Fork, folder: Path) -> None:
     origin, disk = fork.origin, services.disk
-    for path in _copied(origin):
+    freeze(fork.equipment, folder, disk)
+    for path in _copied(fork):
         _copy(disk, origin.folder / path, folder / path)
-    disk.replace(folder / RESOLVED_PROFILE, pretty(fork.profile.to_json()))
-    if fork.mcp_tools:
-        disk.replace(folder / MCP_TOOLS, pretty(frozen(fork.mcp_tools)))
-    record = fork.record
-    manifest = fork.profile.manifest_json(
-        record.id, record.stable_chat_id, record.chat_ref.to_json(), record.created_at
-    )
+    record, profile = fork.record, fork.equipment.profile
+    manifest = profile.manifest_json(record.id, record.stable_chat_id, record.chat_ref.to_json(), record.created_at)
     disk.replace(folder / MANIFEST, pretty(manifest))
     _write_checkpoints(fork, folder, disk)
     _write_workspace(fork, folder, disk)
     disk.replace(folder / EVENTS, b"".join(dumps(event.to_json()) + b"\n" for event in _journal(services, fork)))
 
 
-def _copied(origin: Origin) -> Iterator[str]:
+def _copied(fork: Fork) -> Iterator[str]:
     """The files that are the same in the fork: its input, and what its events name."""
+    origin = fork.origin
     yield from (PROMPT_SNAPSHOT, SNAPSHOT)
-    yield from (path for path in (GENERATION_INTENT, FROZEN_INPUT) if (origin.folder / path).exists())
+    perhaps = (GENERATION_INTENT, FROZEN_INPUT, *((ASKED_PROFILE,) if fork.keeps_profile else ()))
+    yield from (path for path in perhaps if (origin.folder / path).exists())
     for event in origin.events:
         told = event.payload
         match event.type:
@@ -170,8 +167,8 @@ def _journal(services: Services, fork: Fork) -> Iterator[Event]:
         "fromRunId": fork.origin.record.id,
         "fromSeq": len(events),
         **fork.asked,
-        "profileId": fork.profile.id,
-        "maxRounds": fork.profile.max_rounds,
+        "profileId": fork.equipment.profile.id,
+        "maxRounds": fork.equipment.profile.max_rounds,
     }
     kind = EventType.RUN_FORKED
     level = str(level_of(kind))

@@ -7,16 +7,17 @@ from typing import cast
 
 from ...graph.errors import InvalidInput
 from ...graph.jsontext import Json
-from ...graph.mcp_tools import McpTool, thawed
+from ...graph.mcp_tools import thawed
 from ...graph.ports import ChatHead
 from ...graph.profiles.resolved import Presentation, ResolvedProfile, resolved_profile
 from ...nodes.deps import Run, in_thread
 from ...nodes.start_request import StartRequest
-from ...storage.runs import FROZEN_INPUT, MCP_TOOLS, PROMPT_SNAPSHOT, RESOLVED_PROFILE, RunRecord, timestamp
+from ...storage.runs import FROZEN_INPUT, MCP_TOOLS, PROMPT_SNAPSHOT, RESOLVED_PROFILE, Beginning, RunRecord, timestamp
+from ..beginning import beginning
 from ..driving import Driving
 from ..opening import AskFor, open_run
 from ..services import Services
-from ..starting import check_equipped, equipped
+from ..starting import Equipped, check_equipped, equipped
 from .fork_files import Fork, lay_down
 from .fork_request import ForkRequest
 from .journal_state import read_json
@@ -69,7 +70,8 @@ def _existing(services: Services, asked: ForkRequest) -> RunRecord | None:
 async def _checked(services: Services, origin: Origin, asked: ForkRequest) -> Fork:
     """The fork as it may be made: its equipment is there, and it has seen the chat as it is now."""
     request = await in_thread(lambda: _request(services, origin, asked))
-    profile, mcp_tools = await _equipment(services, origin, asked, request)
+    equipment = await _equipment(services, origin, asked, request)
+    profile = equipment.profile
     head = ChatHead(0, None)
     if services.host is not None:
         head = await services.host.head(request.chat_ref, request.generation_type)
@@ -84,24 +86,31 @@ async def _checked(services: Services, origin: Origin, asked: ForkRequest) -> Fo
         updated_at=now,
         input_sha256=asked.input_sha256(),
         chat_head=head,
+        beginning=_began_under(origin, asked, request, profile),
     )
     place = {"checkpointId": asked.checkpoint_id} if asked.at_seq is None else {"atSeq": asked.at_seq}
-    return Fork(origin, record, profile, mcp_tools, place)
+    return Fork(origin, record, equipment, asked.keeps_profile, place)
 
 
-async def _equipment(
-    services: Services, origin: Origin, asked: ForkRequest, request: StartRequest
-) -> tuple[ResolvedProfile, tuple[McpTool, ...]]:
+def _began_under(origin: Origin, asked: ForkRequest, request: StartRequest, profile: ResolvedProfile) -> Beginning:
+    """What a resume of the fork is held against: this machine, and the profile where the fork, or its origin, got it."""
+    here, before = beginning(request, profile), origin.record.beginning
+    if not asked.keeps_profile or before is None:
+        return here
+    return replace(here, profile_from=before.profile_from, presentation=before.presentation)
+
+
+async def _equipment(services: Services, origin: Origin, asked: ForkRequest, request: StartRequest) -> Equipped:
     """The origin's own profile and tools as they were frozen; another profile is checked as for a start."""
     if not asked.keeps_profile:
         return await equipped(services, request)
 
-    def read() -> tuple[ResolvedProfile, tuple[McpTool, ...]]:
+    def read() -> Equipped:
         profile = resolved_profile(_read(services, origin, RESOLVED_PROFILE))
         document = _read(services, origin, MCP_TOOLS, missing_is_fine=True)
         mcp_tools = () if document is None else thawed(document)
         check_equipped(services, profile, request, mcp_tools)
-        return profile, mcp_tools
+        return Equipped(profile, profile, mcp_tools)
 
     return await in_thread(read)
 

@@ -14,7 +14,7 @@ from ..graph.table import signature
 from ..graph.text import sha256_bytes
 from ..nodes.start_request import StartRequest
 from ..storage.folder import RunFolder, pretty
-from ..storage.runs import ASKED_PROFILE, RESOLVED_PROFILE, Origin
+from ..storage.runs import ASKED_PROFILE, RESOLVED_PROFILE, Beginning
 from .services import Services
 
 _SHOWN_PATHS = 8
@@ -44,10 +44,10 @@ class Changed:
     """Of a profile: where it differs, as JSON paths."""
 
 
-def origin_of(request: StartRequest, frozen: ResolvedProfile) -> Origin:
+def beginning(request: StartRequest, frozen: ResolvedProfile) -> Beginning:
     """What a run that begins now is to be held against later."""
     named = request.profile_id is not None and bool(request.profile_id.strip())
-    return Origin(
+    return Beginning(
         signature(),
         VERSION,
         sha256_bytes(pretty(frozen.to_json())),
@@ -58,14 +58,14 @@ def origin_of(request: StartRequest, frozen: ResolvedProfile) -> Origin:
 
 def changes(services: Services, folder: RunFolder) -> tuple[Changed, ...]:
     """What changed since the run's start, the machine first; raises StorageFailed where that can't be read."""
-    origin = folder.record.origin
-    if origin is None:
+    began = folder.record.beginning
+    if began is None:
         unknown = "its record, of an older Treadle, does not say"
         return (
             Changed("machine", f"on which machine it began, {unknown}"),
             Changed("profile", f"nor under which profile, {unknown}"),
         )
-    return (*_machine(origin), *(_frozen(folder, origin) or _named(services, folder, origin)))
+    return (*_machine(began), *(_frozen(folder, began) or _named(services, folder, began)))
 
 
 def refusal(run_id: str, changed: Sequence[Changed]) -> MachineChanged | ProfileChanged:
@@ -97,20 +97,20 @@ def differences(before: Json, after: Json, path: str = "$") -> Iterator[str]:
         yield path
 
 
-def _machine(origin: Origin) -> Iterator[Changed]:
+def _machine(began: Beginning) -> Iterator[Changed]:
     now = signature()
-    if origin.signature != now:
+    if began.signature != now:
         yield Changed(
             "machine",
-            f"it began on the machine {origin.signature} (state version {origin.state_version}), and this Treadle has "
+            f"it began on the machine {began.signature} (state version {began.state_version}), and this Treadle has "
             f"the machine {now} (state version {VERSION})",
         )
 
 
-def _frozen(folder: RunFolder, origin: Origin) -> tuple[Changed, ...]:
+def _frozen(folder: RunFolder, began: Beginning) -> tuple[Changed, ...]:
     """Whether the run's own copy of the profile is what the start wrote."""
     try:
-        is_same = sha256_bytes(folder.read(RESOLVED_PROFILE)) == origin.profile_sha256
+        is_same = sha256_bytes(folder.read(RESOLVED_PROFILE)) == began.profile_sha256
     except InvalidData:
         return (Changed("profile", f"the profile that it froze, {RESOLVED_PROFILE}, is missing"),)
     if is_same:
@@ -118,20 +118,20 @@ def _frozen(folder: RunFolder, origin: Origin) -> tuple[Changed, ...]:
     return (Changed("profile", f"the profile that it froze, {RESOLVED_PROFILE}, is not as the start wrote it"),)
 
 
-def _named(services: Services, folder: RunFolder, origin: Origin) -> Iterator[Changed]:
+def _named(services: Services, folder: RunFolder, began: Beginning) -> Iterator[Changed]:
     """Whether the profile's name still means what it meant. A profile that was deleted means nothing else."""
-    if origin.profile_from == "request":
+    if began.profile_from == "request":
         return
     frozen = resolved_profile(folder.read_json(RESOLVED_PROFILE))
     try:
-        named = _profile_now(services, frozen, origin)
+        named = _profile_now(services, frozen, began)
     except (InvalidInput, InvalidData) as broken:
         yield Changed("profile", f"its profile was changed and can't be used any more: {broken.message}", ("$",))
         return
     if named is None:
         return
     before = folder.read_json(ASKED_PROFILE) if folder.has(ASKED_PROFILE) else frozen.definition.to_json()
-    override = frozen.presentation if origin.presentation is not None else None
+    override = frozen.presentation if began.presentation is not None else None
     paths = tuple(differences(before, resolve(named, frozen.source, override).definition.to_json()))
     if paths:
         more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
@@ -139,9 +139,9 @@ def _named(services: Services, folder: RunFolder, origin: Origin) -> Iterator[Ch
         yield Changed("profile", f"the profile {frozen.id} was changed since, at {where}", paths)
 
 
-def _profile_now(services: Services, frozen: ResolvedProfile, origin: Origin) -> Profile | None:
+def _profile_now(services: Services, frozen: ResolvedProfile, began: Beginning) -> Profile | None:
     """What the start would find; None where there is none any more."""
-    if origin.profile_from == "default":
+    if began.profile_from == "default":
         return default_writer()
     stored = services.profiles.get(frozen.id)
     if stored is not None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treadle.engine.origin import MachineChanged, ProfileChanged, differences
+from treadle.engine.beginning import MachineChanged, ProfileChanged, differences
 from treadle.graph.canonical import canonical_sha256
 from treadle.graph.errors import TreadleError
 from treadle.graph.events import Event
