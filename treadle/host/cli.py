@@ -21,6 +21,7 @@ from . import (
     mcp_commands,
     profile_commands,
     resume_commands,
+    rewind_commands,
     run_command,
     runs_commands,
     secret_commands,
@@ -44,6 +45,9 @@ app = typer.Typer(
 app.command("demo")(demo_command.demo)
 app.command("run")(run_command.run)
 app.command("graph")(graph_command.graph)
+runs_commands.app.command("diff")(rewind_commands.diff)
+runs_commands.app.command("checkpoints")(rewind_commands.checkpoints)
+runs_commands.app.command("rollback")(rewind_commands.rollback)
 app.add_typer(runs_commands.app, name="runs")
 app.add_typer(connection_commands.app, name="connections")
 app.add_typer(profile_commands.app, name="profiles")

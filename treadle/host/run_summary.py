@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ..graph.events import Event, EventType
+from ..graph.events import TERMINAL_EVENTS, Event, EventType
 from ..graph.jsontext import Json
 from ..graph.paths import ROOTS
 from ..storage.runs import RunRecord
@@ -81,5 +81,6 @@ def workspace_files(folder: Path) -> tuple[str, ...]:
 def _seconds(events: Sequence[Event]) -> float:
     if not events:
         return 0.0
-    first, last = (datetime.fromisoformat(event.timestamp) for event in (events[0], events[-1]))
+    end = next((event for event in events if event.type in TERMINAL_EVENTS), events[-1])  # a rollback may follow it
+    first, last = (datetime.fromisoformat(event.timestamp) for event in (events[0], end))
     return round((last - first).total_seconds(), 3)

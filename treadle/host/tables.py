@@ -16,6 +16,7 @@ from ..graph.events import Event, Level
 from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..graph.status import RunStatus
+from ..storage.checkpoints import Checkpoint
 from ..storage.runs import RunRecord
 from .run_summary import Summary
 
@@ -83,6 +84,17 @@ def summary_table(told: Summary) -> Table:
         if fact:
             table.add_row(name, fact if isinstance(fact, Text) else Text(fact))
     return table
+
+
+def checkpoint_table(checkpoints: Sequence[Checkpoint]) -> Table:
+    rows = [
+        (
+            Text(one.id), Text(str(one.event_seq), justify="right"), Text(_moment(one.created_at)), Text(one.reason),
+            Text(", ".join(f"{file.path} ({file.bytes} bytes)" for file in one.files)),
+        )
+        for one in checkpoints
+    ]  # fmt: skip
+    return _table(("checkpoint", "seq", "time", "reason", "files"), rows)
 
 
 def event_table(events: Sequence[Event]) -> Table:

@@ -7,8 +7,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from treadle.engine.rewinding.records import WorkspaceRolledBack
 from treadle.graph.jsontext import loads
+from treadle.graph.status import RunStatus
 from treadle.graph.text import sha256_text
-from treadle.storage.runs import RunStatus
 from treadle.testkit.replies import call, calls
 
 from ...scenarios import words
@@ -53,6 +53,7 @@ async def test_it_is_journalled_before_and_after_and_follows_the_end(stage: Stag
         end = await last_seq(engine)
         done = await engine.rollback(RUN, MAIN_1)
         record = await engine.read_run(RUN)
+        assert isinstance(done, WorkspaceRolledBack)
 
         assert await tail(engine, end) == snapshot
         assert [file.to_json() for file in done.files] == (await tail(engine, end))[0]["workspace_rollback_started"][

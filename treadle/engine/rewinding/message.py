@@ -37,6 +37,19 @@ async def rewind_message(host: ChatHost | None, run: Run, past: Past, checkpoint
     return await _carry_out(able, run, asked)
 
 
+def commits_at(past: Past, checkpoint_id: str) -> list[dict[str, Json]]:
+    """The confirmed commits whose own checkpoint is this one or an earlier one, as a message's notes list them."""
+    past.checkpoint(checkpoint_id)
+    asked = {event.payload["commitId"]: event.payload for event in past.events if event.type == _REQUESTED}
+    made = past.checkpoint_ids[: past.checkpoint_ids.index(checkpoint_id) + 1]
+    payloads = [asked[event.payload["commitId"]] for event in _recorded(past)]
+    return [
+        {"seq": seq, **{key: told[key] for key in _ENTRY if key != "reason" or told[key] is not None}}
+        for seq, told in enumerate(payloads, start=1)
+        if told["checkpointId"] in made
+    ]
+
+
 def _checked(host: ChatHost | None, past: Past, checkpoint_id: str) -> RewindableHost:
     past.checkpoint(checkpoint_id)
     if not past.record.status.is_terminal:
@@ -85,13 +98,7 @@ def _rollback_id(run: Run) -> str:
 
 
 def _request(past: Past, rollback_id: str, checkpoint_id: str, *, repeated: bool) -> MessageRewind:
-    recorded = [event for event in past.events if event.type == EventType.CHAT_COMMIT_RECORDED]
-    if not recorded:
-        raise RollbackRefused(
-            f"run {past.record.id} has committed nothing to its chat, so there is no message to roll back",
-            code="agent.rollback_targets_invalid",
-        )
-    commits = _staying(past, recorded, checkpoint_id)
+    commits = commits_at(past, checkpoint_id)
     text = _text(past, commits) if commits else None
     record = past.record
     payload: dict[str, Json] = {
@@ -101,15 +108,15 @@ def _request(past: Past, rollback_id: str, checkpoint_id: str, *, repeated: bool
         "workspaceId": record.workspace_id,
         "stableChatId": record.stable_chat_id,
         "chatRef": record.chat_ref.to_json(),
-        "messageId": _message_id(recorded),
+        "messageId": _message_id(past),
         "commits": commits,
         "sha256": None if text is None else sha256_text(text),
     }
     return MessageRewind(payload, text, repeated)
 
 
-def _message_id(recorded: list[Event]) -> str:
-    message_id = recorded[-1].payload["messageId"]
+def _message_id(past: Past) -> str:
+    message_id = _recorded(past)[-1].payload["messageId"]
     if message_id is None:
         raise RollbackRefused(
             "the host named no message for the run's commits, so none can be rolled back",
@@ -118,16 +125,15 @@ def _message_id(recorded: list[Event]) -> str:
     return cast(str, message_id)
 
 
-def _staying(past: Past, recorded: list[Event], checkpoint_id: str) -> list[dict[str, Json]]:
-    """The confirmed commits whose own checkpoint is this one or an earlier one, as a message's notes list them."""
-    asked = {event.payload["commitId"]: event.payload for event in past.events if event.type == _REQUESTED}
-    made = past.checkpoint_ids[: past.checkpoint_ids.index(checkpoint_id) + 1]
-    payloads = [asked[event.payload["commitId"]] for event in recorded]
-    return [
-        {"seq": seq, **{key: told[key] for key in _ENTRY if key != "reason" or told[key] is not None}}
-        for seq, told in enumerate(payloads, start=1)
-        if told["checkpointId"] in made
-    ]
+def _recorded(past: Past) -> list[Event]:
+    """The confirmed commits, in order; raises RollbackRefused where there is none."""
+    recorded = [event for event in past.events if event.type == EventType.CHAT_COMMIT_RECORDED]
+    if not recorded:
+        raise RollbackRefused(
+            f"run {past.record.id} has committed nothing to its chat, so there is no message to roll back",
+            code="agent.rollback_targets_invalid",
+        )
+    return recorded
 
 
 _REQUESTED = EventType.CHAT_COMMIT_REQUESTED
