@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,3 +153,19 @@ def test_how_long_a_run_took_is_not_changed_by_a_rollback(root: Root) -> None:
     root.call("rollback", "cp_000001", "--yes")
 
     assert root.json("show")["seconds"] == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+@pytest.mark.parametrize(("answer", "code"), [("n", 130), ("y", 0)])
+def test_at_a_terminal_a_person_is_asked(root: Root, answer: str, code: int) -> None:
+    ours, theirs = os.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    command = [sys.executable, "-m", "treadle", "runs", "rollback", root.run, "cp_000001", "--data", str(root.path)]
+    done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, check=False, timeout=60)
+    os.close(ours)
+    os.close(theirs)
+
+    assert done.returncode == code
+    assert done.stderr.startswith("remove output/coda.md\nput back output/main.md\nremove persist/threads.md\nDo it?")
+    assert ((root.run_folder / "output" / "main.md").read_text("utf-8") == DRAFT) is (answer == "y")

@@ -42,3 +42,23 @@ def test_each_checkpoint_changes_the_files_it_is_of() -> None:
         "output/main.md": "m2",
         "persist/notes.md": "n1",
     }
+
+
+def test_a_rollback_that_was_completed_is_followed_and_one_that_was_not_is_not() -> None:
+    files: list[Json] = [
+        {"path": "output/main.md", "preSha256": "m2", "postSha256": "m1"},
+        {"path": "persist/notes.md", "preSha256": "by hand", "postSha256": None},
+        {"path": "plan/gone.md", "preSha256": None, "postSha256": "g1"},
+        {"path": "plan/by_hand.md", "preSha256": "x", "postSha256": None},
+    ]
+    started = told(EventType.WORKSPACE_ROLLBACK_STARTED, {"checkpointId": "cp_000001", "files": files})
+    completed = told(EventType.WORKSPACE_ROLLBACK_COMPLETED, {"checkpointId": "cp_000001"})
+    before = [made("cp_000001"), made("cp_000003"), started]
+
+    assert files_after(LENT, before, load) == {"output/main.md": "m2", "persist/notes.md": "n0"}
+    assert files_after(LENT, [*before, completed], load) == {"output/main.md": "m1", "plan/gone.md": "g1"}
+    assert files_after(LENT, [*before, completed, made("cp_000002")], load) == {
+        "output/main.md": "m1",
+        "plan/gone.md": "g1",
+        "persist/notes.md": "n1",
+    }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from treadle.graph.errors import JournalAppendFailed, LeaseLost, RunCancelled, StorageFailed
-from treadle.graph.events import EventType
+from treadle.graph.events import REWINDS, EventType
 from treadle.graph.identity import RunId, WorkspaceId, chat_ref
 from treadle.graph.ports import ChatHead
 from treadle.graph.status import STATUS_OF_END, RunStatus
@@ -123,6 +123,37 @@ class TestAfterTheEnd:
 
         assert _types(ended) == ["status_changed", "run_completed"]
         assert not ended.has("output/main.md")
+
+    def test_only_that_it_was_rewound_may_be_told(self, ended: RunFolder) -> None:
+        done: list[str] = []
+        told = Log(EventType.WORKSPACE_ROLLBACK_STARTED, {"checkpointId": "cp_000001", "files": []})
+        ended.rewind(told, Do(lambda: done.append(_types(ended)[-1])))
+
+        assert done == ["workspace_rollback_started"]
+        assert ended.record.status is RunStatus.COMPLETED
+        assert ended.journal_end is RunStatus.COMPLETED
+
+    @pytest.mark.parametrize("kind", sorted(set(EventType) - REWINDS))
+    def test_nothing_else_can_be_told_as_a_rewind(self, ended: RunFolder, kind: EventType) -> None:
+        with pytest.raises(RunEnded):
+            ended.rewind(Log(EventType.WORKSPACE_ROLLBACK_COMPLETED, {}), Log(kind, {}))
+
+        assert _types(ended) == ["status_changed", "run_completed"]
+
+    @pytest.mark.parametrize("kind", sorted(REWINDS))
+    def test_a_rewind_can_not_be_told_as_a_part_of_the_run(self, ended: RunFolder, kind: EventType) -> None:
+        with pytest.raises(RunEnded):
+            ended.apply(Log(kind, {}))
+
+        assert _types(ended) == ["status_changed", "run_completed"]
+
+    def test_a_rewind_is_for_whoever_holds_the_lease(self, ended: RunFolder, clock: StillClock) -> None:
+        other = RunDatabase(ended.path / DATABASE, clock=clock)
+        clock.seconds += LEASE_MS / 1000 + 1
+        other.acquire("b")
+        with pytest.raises(LeaseLost):
+            ended.rewind(Do(lambda: pytest.fail("late")))
+        other.close()
 
     def test_what_is_in_the_journal_is_no_change(self, ended: RunFolder) -> None:
         ended.apply(Enter(RunStatus.FAILED), *COMPLETE)

@@ -16,6 +16,7 @@ from treadle.storage.persist import (
     PersistConflict,
     PersistDeleteUnsupported,
     PromotionUnfinished,
+    finish_promotion,
     newest_state_id,
     project,
     promote,
@@ -356,6 +357,16 @@ class TestCrash:
         assert chat.kept() == {"a.md": b"one", "deep/b.md": b"b", "new/c.md": b"one", "z.md": b"one"}
         assert tree(chat.folder / "persistent-states").keys() == {"run_1/manifest.json"}
         assert chat.finish("run_1") == promotion
+
+    @pytest.mark.parametrize("number", [0, 2, 5])
+    def test_whoever_is_about_to_change_the_runs_files_can_finish_it_first(self, chat: Chat, number: int) -> None:
+        self.crashed(chat, number)
+        finish_promotion(chat.folder, RealDisk())
+        chat.write("run_1", {"persist/z.md": b"later"})
+        chat.start("run_3")
+
+        everything = {"a.md": b"one", "deep/b.md": b"b", "new/c.md": b"one", "z.md": b"one"}
+        assert chat.kept() == ({"a.md": b"a", "deep/b.md": b"b"} if number == 0 else everything)
 
     def test_those_are_all_the_writes(self, chat: Chat) -> None:
         self.crashed(chat, 6)

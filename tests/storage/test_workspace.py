@@ -225,3 +225,34 @@ class TestHostFile:
         for path, error in (("output", IsDirectory), ("link", PathEscapes), ("run.sqlite", FileNotText)):
             with pytest.raises(error):
                 read_host_file(run_dir, path)
+
+
+class TestRemoving:
+    @pytest.fixture
+    def workspace(self, tmp_path: Path) -> FolderWorkspace:
+        return FolderWorkspace(tmp_path, RealDisk())
+
+    def test_a_file_goes_and_nothing_else(self, workspace: FolderWorkspace) -> None:
+        workspace.write_bytes(at("output/a/b.md"), b"x")
+        workspace.write_bytes(at("output/c.md"), b"x")
+        workspace.remove(at("output/a/b.md"))
+        workspace.remove(at("output/none/none.md"))
+
+        assert [entry.path for entry in workspace.scan(None, ROOTS, 9)] == ["output", "output/a", "output/c.md"]
+
+    def test_a_folder_goes_only_without_files(self, workspace: FolderWorkspace, tmp_path: Path) -> None:
+        workspace.write_bytes(at("output/a/b/c.md"), b"x")
+        with pytest.raises(PathUnusable):
+            workspace.remove(at("output/a"))
+        workspace.remove(at("output/a/b/c.md"))
+        workspace.remove(at("output/a"))
+
+        assert list((tmp_path / "output").iterdir()) == []
+
+    def test_no_link_is_followed(self, workspace: FolderWorkspace, tmp_path: Path) -> None:
+        workspace.write_bytes(at("elsewhere/a.md"), b"x")
+        (tmp_path / "output").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(PathEscapes):
+            workspace.remove(at("output/a.md"))
+
+        assert (tmp_path / "elsewhere" / "a.md").exists()
