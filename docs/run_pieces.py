@@ -48,6 +48,7 @@ async def _check_all(folder: Path, shown: Sequence[Event]) -> None:
         sample_runs.approved,
         sample_runs.forked_at_a_checkpoint,
         sample_runs.forked_at_an_event,
+        sample_runs.rewound,
     ):
         journals.append(await sample(folder / sample.__name__))
     seen: dict[str, list[Json]] = {}

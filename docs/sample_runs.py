@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from treadle.engine.engine import Engine
-from treadle.graph.errors import ModelFailed
+from treadle.graph.errors import HostFailed, ModelFailed
 from treadle.graph.events import Event, EventType
 from treadle.graph.jsontext import Json
 from treadle.graph.ports import WireReply, WireRequest
@@ -242,6 +243,19 @@ async def replayed(folder: Path) -> Sequence[Event]:
         record = await stage.engine.wait(RUN_ID)
         assert record.status is RunStatus.COMPLETED, record.status
         return await _journal(stage)
+
+
+async def rewound(folder: Path) -> Sequence[Event]:
+    """A run that has ended, and whose files and message are put back; the second time somebody has answered."""
+    stage = Stage(folder, [calls(WRITE), calls(COMMIT, FINISH)])
+    await stage.play()
+    stage.engine = stage.new_engine()
+    await stage.engine.rollback(RUN_ID, "cp_000001")
+    await stage.engine.rollback(RUN_ID, "cp_000002", "committed-message")
+    await _chat_grows(stage)
+    with suppress(HostFailed):
+        await stage.engine.rollback(RUN_ID, "cp_000001", "committed-message")
+    return await _journal(stage)
 
 
 async def _left_behind(folder: Path) -> Stage:
