@@ -16,7 +16,7 @@ from treadle.host.cli import exit_code
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-WITH_EXAMPLES = ("approval", "context", "embedding", "errors", "machine", "mcp", "profiles")
+WITH_EXAMPLES = ("approval", "context", "embedding", "errors", "machine", "mcp", "profiles", "rewinding")
 WITH_COMMANDS = ("skills",)
 
 
