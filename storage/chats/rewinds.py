@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...graph.errors import HostFailed
-from ...graph.jsontext import Json
+from ...graph.jsontext import Json, is_object
 from ...graph.ports import MessageRewind
 from ...graph.text import sha256_text
 from .commits import notes_of_commits, required_text
@@ -90,7 +90,7 @@ def _remove(chat: OpenChat, line: ChatLine, message: Message, notes: Message) ->
 
 def _strategy(notes: Message) -> Json:
     noted = notes.get("rollback")
-    return noted.get("strategy") if isinstance(noted, dict) else None
+    return noted.get("strategy") if is_object(noted) else None
 
 
 def _check_alone(line: ChatLine, message: Message) -> None:

@@ -130,14 +130,10 @@ async def test_a_file_that_was_changed_meanwhile_is_named_and_left_alone(stage: 
     main.write_text("Somebody else's.")
     before = stage.files()
     async with stage.engine() as engine:
-        for _ in range(2):
-            with pytest.raises(
-                EffectUnknown, match=r"output/main\.md was changed while a rollback was interrupted"
-            ) as refused:
-                await getattr(engine, open_again)(RUN, *([MAIN_1] if open_again == "rollback" else []))
+        with pytest.raises(EffectUnknown, match=r"output/main\.md was changed while a rollback") as refused:
+            await getattr(engine, open_again)(RUN, *([MAIN_1] if open_again == "rollback" else []))
 
-            assert stage.files() == before
-
+    assert stage.files() == before
     kept = str(refused.value).split("elsewhere and ")[1].split(" in its place")[0]
     shutil.copy(stage.run_folder() / kept, main)  # as the error says
     await _roll_back(stage, RealDisk(), MAIN_1)

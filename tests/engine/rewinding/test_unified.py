@@ -20,11 +20,15 @@ Text = str | None
 Pair = tuple[Text, Text]
 Apply = Callable[[Path, bytes], None]
 
+ENDS = st.sampled_from(["", "\n"])
 LINES = st.sampled_from(
     ["", "a", "b", "c", "tide", "\u2028", "naïve 🌊", "x\r", "\r", "\x0b\x0c", "-- a", "++ b", "@@ -1 +1 @@", "\\ No"]
 )
-TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, st.lists(LINES, max_size=12), st.sampled_from(["", "\n"]))
-ANY = st.none() | TEXTS | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    return "\n".join(draw(st.lists(LINES, max_size=12))) + draw(ENDS)
 
 
 @st.composite
@@ -35,10 +39,10 @@ def edited(draw: st.DrawFn) -> Pair:
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(after)))
         after[at : at + draw(st.integers(0, 2))] = draw(st.lists(LINES, max_size=2))
-    end = st.sampled_from(["", "\n"])
-    return "\n".join(before) + draw(end), "\n".join(after) + draw(end)
+    return "\n".join(before) + draw(ENDS), "\n".join(after) + draw(ENDS)
 
 
+ANY = st.none() | texts() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 PAIRS = st.lists(st.tuples(ANY, ANY) | edited(), min_size=1, max_size=12)
 
 
