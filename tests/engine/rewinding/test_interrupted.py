@@ -61,7 +61,7 @@ async def _messed_up(stage: Stage) -> None:
     (run / "output" / "main.md").write_text("By hand.")
 
 
-@pytest.fixture(params=["ended", "left"])
+@pytest.fixture(params=["ended", pytest.param("left", marks=pytest.mark.slow)])
 async def rewound(stage: Stage, request: pytest.FixtureRequest) -> Stage:
     """A run that has something to restore, something to bring back and something to remove."""
     lend(stage)
@@ -122,7 +122,9 @@ async def test_another_rollback_finishes_it_and_then_does_its_own(stage: Stage) 
     }
 
 
-@pytest.mark.parametrize("open_again", ["rollback", "resume_run", "cancel"])
+@pytest.mark.parametrize(
+    "open_again", ["resume_run", *(pytest.param(name, marks=pytest.mark.slow) for name in ("rollback", "cancel"))]
+)
 async def test_a_file_that_was_changed_meanwhile_is_named_and_left_alone(stage: Stage, open_again: str) -> None:
     await left(stage, WRITE_ALL)
     await _broken_off(stage)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from treadle.engine.rewinding.records import WorkspaceRolledBack
@@ -34,17 +33,6 @@ from .plays import (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("checkpoint", [MAIN_1, MAIN_2, PLOT_3, IDEA_4])
-async def test_the_workspace_of_an_ended_run_holds_just_what_it_held(stage: Stage, checkpoint: str) -> None:
-    lend(stage)
-    await ended(stage, WRITE_ALL, words.COMMIT_AND_FINISH)
-    async with stage.engine() as engine:
-        await engine.rollback(RUN, checkpoint)
-
-    assert stage.files() == AT[checkpoint]
-    assert folders(stage) == (["scratch/deep", "scratch/deep/er"] if checkpoint == IDEA_4 else [])
-
-
 async def test_it_is_journalled_before_and_after_and_follows_the_end(stage: Stage, snapshot: SnapshotAssertion) -> None:
     lend(stage)
     await ended(stage, WRITE_ALL, words.COMMIT_AND_FINISH)
@@ -63,7 +51,7 @@ async def test_it_is_journalled_before_and_after_and_follows_the_end(stage: Stag
         assert stage.chat.read_bytes() == chat
 
 
-async def test_it_goes_forward_as_well_as_back(stage: Stage) -> None:
+async def test_the_workspace_holds_just_what_it_held_forward_as_well_as_back(stage: Stage) -> None:
     lend(stage)
     await ended(stage, WRITE_ALL, words.COMMIT_AND_FINISH)
     async with stage.engine() as engine:
@@ -71,6 +59,7 @@ async def test_it_goes_forward_as_well_as_back(stage: Stage) -> None:
             await engine.rollback(RUN, checkpoint)
 
             assert stage.files() == AT[checkpoint]
+            assert folders(stage) == (["scratch/deep", "scratch/deep/er"] if checkpoint == IDEA_4 else [])
 
 
 async def test_asked_for_again_it_is_the_same_and_nothing_is_written(stage: Stage) -> None:

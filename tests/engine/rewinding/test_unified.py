@@ -66,7 +66,7 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("apply", PROGRAMS)
 @given(pairs=PAIRS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @example(
     pairs=[(None, ""), ("", None), (None, "a"), ("a\n", None), ("", "a"), ("a\n", ""), ("a", "a\n"), ("a\r\n", "a\n")]
 )
