@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,15 @@ async def test_a_run_that_wrote_nothing_has_an_empty_diff_and_one_that_was_slimm
     (stage.run_folder() / "input" / "persist_snapshot.json").unlink()
     with pytest.raises(InvalidData, match="is gone: its files are not kept any more"):
         await _read(stage)
+
+
+async def test_checkpoints_that_are_not_kept_any_more_are_said_to_be_so(stage: Stage) -> None:
+    await ended(stage, words.WRITE, words.COMMIT_AND_FINISH)
+    shutil.rmtree(stage.run_folder() / "checkpoints")
+    async with stage.engine() as engine:
+        for asked in (engine.list_checkpoints(RUN), engine.read_diff(RUN, MAIN_1), engine.rollback(RUN, MAIN_1)):
+            with pytest.raises(NotFound, match="cp_000001 of run run_1 is not kept any more"):
+                await asked
 
 
 async def test_a_file_of_full_size_takes_no_seconds(stage: Stage) -> None:

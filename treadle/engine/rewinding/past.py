@@ -63,26 +63,33 @@ class Past:
         """Raises NotFound, naming the nearest ones, for an id that the journal does not tell of."""
         if checkpoint_id not in self.checkpoint_ids:
             raise NotFound(f"run {self.record.id} has no checkpoint {checkpoint_id!r}; {self._nearest(checkpoint_id)}")
-        return self.checkpoints.load(checkpoint_id)
+        return self._load(checkpoint_id)
 
     def all_checkpoints(self) -> Iterable[Checkpoint]:
-        return (self.checkpoints.load(each) for each in self.checkpoint_ids)
+        return (self._load(each) for each in self.checkpoint_ids)
 
     def files_at(self, checkpoint_id: str | None) -> FileMap:
         """The files once a checkpoint was made; None: what the chat lent the run at its start. Raises as `checkpoint`."""
         if checkpoint_id is None:
-            return files_after(self._lent(), (), self.checkpoints.load)
+            return files_after(self._lent(), (), self._load)
         self.checkpoint(checkpoint_id)
-        return files_after(self._lent(), self._through(checkpoint_id), self.checkpoints.load)
+        return files_after(self._lent(), self._through(checkpoint_id), self._load)
 
     def files_by_journal(self) -> FileMap:
         """The files as the whole journal tells them, whatever a person may have made of them since."""
-        return files_after(self._lent(), self.events, self.checkpoints.load)
+        return files_after(self._lent(), self.events, self._load)
 
     def contents(self) -> Contents:
         """Where what a file held then is found."""
         chat = FolderWorkspace(self.services.store.chat_folder(self.record.workspace_id), self.services.disk)
         return Contents(self.checkpoints, (self.workspace, chat))
+
+    def _load(self, checkpoint_id: str) -> Checkpoint:
+        try:
+            return self.checkpoints.load(checkpoint_id)
+        except NotFound as error:
+            gone = f"checkpoint {checkpoint_id} of run {self.record.id} is not kept any more"
+            raise NotFound(gone, code="agent.content_not_kept") from error
 
     def _through(self, checkpoint_id: str) -> Iterable[Event]:
         for event in self.events:
