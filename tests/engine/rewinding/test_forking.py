@@ -110,11 +110,11 @@ async def test_a_round_that_was_not_hydrated_stays_so(stage: Stage) -> None:
 
 async def test_the_origin_is_not_touched(stage: Stage) -> None:
     parent = await stage.play(*ENDS)
-    before = _bytes(stage.run_folder())
+    before = whole(stage.run_folder())
 
     await _fork(stage, words.COMMIT_AND_FINISH, checkpoint_id="cp_000001")
 
-    assert _bytes(stage.run_folder()) == before
+    assert whole(stage.run_folder()) == before
     assert parent.record is not None
 
 
@@ -154,13 +154,13 @@ async def test_a_run_can_be_forked_however_it_ended(stage: Stage, end: str) -> N
             await show.engine.cancel(RUN)
         if end != "left":
             await show.end()
-    parent = _bytes(stage.run_folder())
+    parent = whole(stage.run_folder())
 
     played = await _fork(stage, words.COMMIT_AND_FINISH, at_seq=24)
 
     assert played.types[-1] == "run_completed"
     assert "run_cancel_requested" not in played.types
-    assert _bytes(stage.run_folder()) == parent
+    assert whole(stage.run_folder()) == parent
 
 
 async def test_a_fork_of_a_fork_stands_where_it_stood(stage: Stage) -> None:
@@ -338,7 +338,7 @@ def _seq(played: Played, event_type: str, nth: int = 1) -> int:
     return [event.seq for event in played.events if event.type == event_type][nth - 1]
 
 
-def _bytes(folder: Path) -> dict[str, bytes]:
+def whole(folder: Path) -> dict[str, bytes]:
     """All that stands in a run's folder, but its database, which reading may touch."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("run.sqlite"))
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
