@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..graph.errors import InvalidData, LeaseLost, RunCancelled, RunFailed, StorageFailed
+from ..graph.errors import InvalidData, LeaseLost, RunBusy, RunCancelled, RunFailed, StorageFailed
 from ..graph.events import REWINDS, Event, EventType, Level
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.ports import Clock
@@ -145,7 +145,8 @@ class RunFolder:
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self.database.release(self.holder, self.epoch)
+                with suppress(StorageFailed, RunBusy):  # on a full disk too; then the lease runs out by itself
+                    self.database.release(self.holder, self.epoch)
                 self.database.close()
 
     def told_of(self, event_type: EventType) -> list[Event]:

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from treadle.graph.errors import InvalidData, StorageFailed
+from treadle.graph.errors import InvalidData, RunLeft, StorageFailed
 from treadle.graph.events import TERMINAL_EVENTS
 from treadle.graph.status import RunStatus
 from treadle.storage.database import RunDatabase
@@ -91,6 +91,39 @@ async def test_an_end_whose_record_can_not_be_saved_at_all_is_settled_by_a_resum
 
     assert handle.status is RunStatus.COMPLETED
     assert _ends(played) == ["run_completed"]
+
+
+async def test_an_end_that_only_the_record_tells_is_no_end_once_the_journal_can_be_written(stage: Stage) -> None:
+    whole = await stage.play(*STEPS, runId="run_0")
+    stage.disk.fail("append", when="events.jsonl", containing=b'"tool_call_requested"')
+    stage.disk.fail("append", when="events.jsonl", containing=b'"run_failed"')
+    stopped = await stage.play(*STEPS)
+    stage.disk.heal()
+    async with stage.show(words.COMMIT_AND_FINISH) as show:
+        await show.resume()
+        played = await show.end()
+
+    assert stopped.record is not None
+    assert stopped.record.status is RunStatus.FAILED
+    assert _ends(stopped) == []
+    assert [kind for kind in played.types if kind != "run_resumed"] == whole.types
+    assert played.record is not None
+    assert played.record.status is RunStatus.COMPLETED
+
+
+async def test_a_commit_that_was_made_and_can_not_be_told_leaves_the_run_to_be_resumed(stage: Stage) -> None:
+    stage.disk.fail("append", when="events.jsonl", containing=b'"chat_commit_completed"', times=1)
+    async with stage.show(*STEPS) as show:
+        await show.start()
+        with pytest.raises(RunLeft, match="No space left on device; make the disk writable, then resume the run"):
+            await show.engine.wait(RUN)
+    before = stage.chat.read_bytes()
+    async with stage.show() as show:
+        await show.resume()
+        played = await show.end()
+
+    assert [kind for kind in played.types if kind != "run_resumed"] == HAPPY_PATH
+    assert len(stage.chat.read_bytes().splitlines()) == len(before.splitlines())
 
 
 async def test_a_fault_in_somebodys_code_after_a_commit_is_a_partial_success(stage: Stage) -> None:

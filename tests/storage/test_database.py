@@ -265,6 +265,40 @@ class TestMarksAndReceipts:
             database.close()
 
 
+class TestFull:
+    """SQLite refuses more pages, as it does where the disk has none left."""
+
+    def test_a_change_that_finds_no_room_is_refused_whole_and_made_when_there_is_some(self, one: RunDatabase) -> None:
+        epoch = one.acquire("a")
+        _allow(one, pages=1)
+        with pytest.raises(StorageFailed, match=r"run\.sqlite: database or disk is full"), one.guarded(epoch):
+            one.mark("small", "x")
+            one.put_receipt("big", "x" * 100_000)
+        between = one.marked("small"), one.receipt("big")
+        _allow(one, pages=10_000)
+        one.put_receipt("big", "x" * 100_000)
+
+        assert between == (None, None)
+        assert one.receipt("big") == "x" * 100_000
+
+    def test_so_is_a_saved_state(self, one: RunDatabase) -> None:
+        one.acquire("a")
+        _allow(one, pages=1)
+        row = ("t", "", "1", None, None, 0, b"x" * 100_000)
+        with pytest.raises(StorageFailed, match="full"):
+            one.save_row(
+                "INSERT INTO checkpoints (thread, ns, id, parent, run, carries, body) SELECT ?,?,?,?,?,?,?", row
+            )
+
+        assert one.rows("SELECT id FROM checkpoints") == []
+
+
+def _allow(database: RunDatabase, *, pages: int) -> None:
+    """As many as there are, where there are more."""
+    with database.saving() as connection:
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+
 class TestFile:
     def test_reading_makes_no_file(self, path: Path, one: RunDatabase) -> None:
         assert (one.lease(), one.marked("cancel"), one.receipt("x"), one.rows("SELECT 1")) == (None, None, None, [])

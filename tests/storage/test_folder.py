@@ -180,6 +180,15 @@ def test_where_a_cancel_is_journalled_a_change_that_must_not_follow_it_is_not_ma
 
 
 class TestClosed:
+    def test_it_lets_go_also_where_the_disk_has_no_room_to_write_that_down(self, folder: RunFolder) -> None:
+        folder.database.put_receipt("fill", "x" * 100)
+        with folder.database.saving() as connection:
+            connection.execute("DROP TABLE lease")  # the lease can't be given back
+        folder.close()
+
+        with pytest.raises(LeaseLost):
+            folder.apply(*FAIL)
+
     def test_its_lease_is_not_taken_up_again_by_a_late_heartbeat(self, folder: RunFolder, clock: StillClock) -> None:
         other = RunDatabase(folder.path / DATABASE, clock=clock)
         folder.close()

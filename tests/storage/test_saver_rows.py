@@ -61,6 +61,19 @@ class TestWrites:
         assert found is not None
         assert found.pending_writes == [("task", "__interrupt__", "second"), ("task", "round", "first")]
 
+    async def test_the_newest_is_the_one_saved_last_whatever_the_clock_made_of_its_id(self, folders: Folders) -> None:
+        """Ids are made of the time of day; a process that goes on may find that set back."""
+        saver = RunFolderSaver(folders.locate)
+        config = thread()
+        for name in ("2", "1"):
+            checkpoint = {**empty_checkpoint(), "id": name}
+            config = await saver.aput(config, checkpoint, {}, {})  # type: ignore[typeddict-item]  # an id of ours
+
+        found = await RunFolderSaver(folders.locate).aget_tuple(thread())
+
+        assert found is not None
+        assert found.checkpoint["id"] == "1"
+
     async def test_a_lone_tasks_writes_are_stored_with_the_checkpoint_they_lead_to(self, folders: Folders) -> None:
         saver = RunFolderSaver(folders.locate)
         config = await _put(saver, thread())
