@@ -132,7 +132,7 @@ async def last_without_error(graph: Graph, thread_id: str) -> str | None:
     config: Any = {"configurable": {"thread_id": thread_id}}
     async for snapshot in graph.aget_state_history(config):
         if not snapshot.values.get("error"):
-            found: str = snapshot.config["configurable"]["checkpoint_id"]
+            found: str | None = snapshot.config.get("configurable", {}).get("checkpoint_id")
             return found
     return None
 

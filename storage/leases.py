@@ -70,10 +70,10 @@ class LeaseClock:
         """The lease of a row, as `SELECT` gives it, if it is live. A file of version 1 knows no boots."""
         if row is None:
             return None
-        _, holder, epoch, expires_ms, taken_on, boot_expires_ms = (*row, None, None)[:6]
+        _, holder, epoch, expires_ms, *by_boot = row
         boot = self._boot()
-        if boot is not None and taken_on == boot:
-            is_live = 0 < boot_expires_ms - _ms(self._clock.monotonic()) <= LEASE_MS
+        if boot is not None and by_boot and by_boot[0] == boot:
+            is_live = 0 < by_boot[1] - _ms(self._clock.monotonic()) <= LEASE_MS
         else:
             is_live = 0 < expires_ms - _ms(self._clock.now()) <= BELIEVED_MS
         return Lease(holder, epoch, expires_ms) if is_live else None

@@ -66,8 +66,9 @@ class TestWrites:
         saver = RunFolderSaver(folders.locate)
         config = thread()
         for name in ("2", "1"):
-            checkpoint = {**empty_checkpoint(), "id": name}
-            config = await saver.aput(config, checkpoint, {}, {})  # type: ignore[typeddict-item]  # an id of ours
+            checkpoint = empty_checkpoint()
+            checkpoint["id"] = name
+            config = await saver.aput(config, checkpoint, {}, {})
 
         found = await RunFolderSaver(folders.locate).aget_tuple(thread())
 
