@@ -160,20 +160,26 @@ def _replayed(started: dict[str, Json], exchange: Exchange) -> list[Change]:
     return [Log(EventType.PROVIDER_SESSION_REPLAYED, payload)]
 
 
-def _stored(state: RunState, turn: Turn, body: bytes) -> list[Change]:
-    path, answer = response_path(state.round), turn.answer
-    document = {
-        "round": state.round,
+def response_document(round_number: int, turn: Turn, body_sha256: str) -> dict[str, Json]:
+    """What `model-responses/` keeps of an answer, beside its body."""
+    answer = turn.answer
+    return {
+        "round": round_number,
         "response": {
             "message": {"role": str(answer.message.role), "parts": [part_json(part) for part in answer.message.parts]},
             "toolCalls": [call.to_json() for call in answer.tool_calls],
             "text": answer.text,
             "providerMetadata": answer.metadata_json(),
             "providerState": turn.provider_state,
-            "rawPath": body_path(state.round),
-            "rawSha256": sha256_bytes(body),
+            "rawPath": body_path(round_number),
+            "rawSha256": body_sha256,
         },
     }
+
+
+def _stored(state: RunState, turn: Turn, body: bytes) -> list[Change]:
+    path, answer = response_path(state.round), turn.answer
+    document = response_document(state.round, turn, sha256_bytes(body))
     stored = {"round": state.round, "path": path, "responseId": answer.id, "model": answer.model}
     return [
         Put(body_path(state.round), body),
