@@ -144,6 +144,12 @@ def _after_the_newest(chat_dir: Path, created_at: str, disk: Disk) -> str:
     return timestamp((newest[0][0] + _TICK).timestamp())
 
 
+def settle(chat_dir: Path, disk: Disk) -> None:
+    """Finish the promotion that a crash interrupted, if there is one; raises InvalidData where its files have changed."""
+    with _held(chat_dir, disk):
+        _settle(chat_dir, disk)
+
+
 @contextmanager
 def _held(chat_dir: Path, disk: Disk) -> Generator[None]:
     try:

@@ -9,6 +9,7 @@ from ...graph.events import EventType
 from ...graph.jsontext import Json
 from ...storage.runs import RunRecord
 from .evidence import Evidence
+from .journal_lines import Line
 from .report import Finding
 
 _LOST = "events were lost or changed; put the journal back from a copy, or keep the run as evidence"
@@ -31,19 +32,19 @@ def commits(evidence: Evidence) -> Generator[Finding]:
         if told["checkpointId"] not in kept:
             yield line.finding(f"{told['checkpointId']} created before it", "comes without", _LOST)
         elif not evidence.is_slim:
-            yield from _same_text(evidence, told, line.finding)
+            yield from _same_text(evidence, line)
 
 
-def _same_text(evidence: Evidence, told: Json, finding: object) -> Generator[Finding]:
+def _same_text(evidence: Evidence, line: Line) -> Generator[Finding]:
+    told: Json = line.event.payload
     try:
         stamps = evidence.checkpoint(told["checkpointId"]).files
     except TreadleError:
         return  # the check of the checkpoints tells it
-    held = {stamp.path: stamp.sha256 for stamp in stamps}
-    if held.get(told["path"]) != told["sha256"] and callable(finding):
-        yield finding(
-            f"sha256 {held.get(told['path'])} of {told['path']}", f"tells {told['sha256']}", _LOST, "$.payload.sha256"
-        )
+    held = next((stamp.sha256 for stamp in stamps if stamp.path == told["path"]), None)
+    if held != told["sha256"]:
+        found = f"tells {told['sha256']}"
+        yield line.finding(f"sha256 {held} of {told['path']}, as it was kept", found, _LOST, "$.payload.sha256")
 
 
 def _identity(evidence: Evidence) -> dict[str, Json]:

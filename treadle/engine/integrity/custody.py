@@ -12,7 +12,7 @@ from ...graph.text import sha256_bytes
 from ...nodes import equipment
 from ...nodes.attempt import response_document
 from ...nodes.conversation import Turn
-from ...nodes.deps import Run
+from ...nodes.deps import Equipment, Run
 from ...nodes.rounds import stored_turn
 from ...storage.checkpoints import CheckpointStore
 from ...storage.database import RunDatabase
@@ -59,19 +59,22 @@ def _for_reading(evidence: Evidence, record: RunRecord) -> Run:
         epoch=0,
     )
     folder.path = path
-    try:
-        equipped = equipment.load(folder, services.gateway)
-    except TreadleError as error:
-        equipped = error
     return Run(
         folder=folder,
         chat_folder=path.parent.parent,
         gateway=services.gateway,
         workspace=FolderWorkspace(path, services.disk),
         checkpoints=CheckpointStore(path, record.id, services.disk, services.clock),
-        equipment=equipped,
+        equipment=_equipment(evidence, folder),
         ask=_nobody,
     )
+
+
+def _equipment(evidence: Evidence, folder: RunFolder) -> Equipment | TreadleError:
+    try:
+        return equipment.load(folder, evidence.services.gateway)
+    except TreadleError as error:
+        return error
 
 
 async def _nobody(kind: str, payload: dict[str, Json]) -> dict[str, Json]:

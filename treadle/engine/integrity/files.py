@@ -129,7 +129,7 @@ def _call(line: Line) -> tuple[Json, Json]:
 def _unexplained(evidence: Evidence, named: set[str]) -> Generator[Finding]:
     for file in sorted(evidence.folder.rglob("*")):
         path = file.relative_to(evidence.folder).as_posix()
-        if file.is_dir() or path.split("/")[0] in ROOTS and not is_temporary(path):
+        if file.is_dir() or (path.split("/")[0] in ROOTS and not is_temporary(path)):
             continue
         if is_temporary(path):
             remedy = "a write that a crash cut off; treadle doctor --repair takes it away"

@@ -10,7 +10,6 @@ from ...graph.status import STATUS_OF_END, RunStatus, StatusRefused, follow
 from ...storage.database_glance import Glance
 from ...storage.ledger import key_of
 from .evidence import Evidence
-from .journal_lines import Line
 from .report import Finding
 
 _T = EventType

@@ -72,9 +72,10 @@ def misfit(line: Line) -> Generator[Finding]:
         for key, kind in _EFFECT.items():
             if not is_object(effect) or not _is(effect.get(key, ...), kind):
                 yield _lacks(line, f"$.payload.effect.{key}")
-    if event.type == EventType.TOOL_CALL_APPROVED and is_object(event.payload):
-        if not isinstance(event.payload.get("editedArgumentsRef", ""), str):
-            yield _lacks(line, "$.payload.editedArgumentsRef")
+    edited = event.payload.get("editedArgumentsRef", "") if is_object(event.payload) else ""
+    edited = event.payload.get("editedArgumentsRef", "") if is_object(event.payload) else ""
+    if event.type == EventType.TOOL_CALL_APPROVED and not isinstance(edited, str):
+        yield _lacks(line, "$.payload.editedArgumentsRef")
 
 
 def _lacks(line: Line, path: str) -> Finding:
