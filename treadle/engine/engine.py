@@ -29,6 +29,10 @@ from .asking import Asking
 from .assembly import PromptAssembly
 from .cancelling import cancel_run
 from .driving import Active, Driving
+from .integrity.report import RunReport
+from .integrity.root.doctor import doctor
+from .integrity.root.problem import DoctorReport
+from .integrity.verify import verify
 from .profiles.api import Profiles
 from .recovering import InterruptedRun, Recovery, checked_recovery, recover
 from .resuming import resume
@@ -247,6 +251,20 @@ class Engine:
     async def list_runs(self) -> list[RunRecord]:
         """Every run, newest first."""
         return await in_thread(lambda: list(self.services.store.all()))
+
+    async def verify_run(self, run_id: str) -> RunReport:
+        """Hold the run against its own journal, hashes and records, whoever drives it; nothing of it is changed.
+
+        `checks` are `name, ok, findings`, in order. Raises NotFound for an unknown run, StorageFailed.
+        """
+        return await in_thread(lambda: verify(self.services, _id(run_id)))
+
+    async def doctor(self, repair: bool = False) -> DoctorReport:
+        """Look at the whole data root; with `repair`, put right what can be without losing anything.
+
+        The report's `problems` are what is left, `repaired` what was done. No run that somebody drives is touched.
+        """
+        return await in_thread(lambda: doctor(self.services, repair=repair))
 
     async def list_tools(self) -> list[dict[str, Json]]:
         """The canonical specs of the tools, in order: `name, modelName, title, description, inputSchema, annotations,

@@ -17,6 +17,7 @@ from . import (
     approve_command,
     connection_commands,
     demo_command,
+    doctor_command,
     graph_command,
     mcp_commands,
     profile_commands,
@@ -58,6 +59,7 @@ app.command("wire")(wire_command.wire)
 app.command("approve")(approve_command.approve)
 app.command("resume")(resume_commands.resume)
 app.command("cancel")(resume_commands.cancel)
+app.command("doctor")(doctor_command.doctor)
 
 
 @app.callback()

@@ -14,6 +14,7 @@ from ..views import MODEL_TURN_CHARS
 from . import fork_command
 from .driving import all_events
 from .ending import print_json, run_folder
+from .integrity_texts import show_report
 from .options import AsJson, Data, RunName, existing_data_root
 from .run_summary import summary
 from .tables import event_table, run_table, summary_table, to_screen, turn_text
@@ -121,6 +122,17 @@ def file(
         print_json({key: getattr(found, key) for key in keys})
     else:
         sys.stdout.write(found.text)
+
+
+@app.command()
+def verify(run: RunName, data: Data = None, as_json: AsJson = False) -> None:
+    """Check a run against its journal: lines, hashes, files, answers, commits. Exit 1 where there are faults."""
+    report = read(existing_data_root(data), lambda engine: engine.verify_run(run))
+    if as_json:
+        print_json(report.to_json())
+    else:
+        show_report(report)
+    raise typer.Exit(0 if report.ok else 1)
 
 
 def read(root: Path, ask: Callable[[Engine], Awaitable[T]]) -> T:

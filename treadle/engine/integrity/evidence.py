@@ -17,7 +17,7 @@ from ...storage.disk import storage_failed
 from ...storage.persist_records import SNAPSHOT, PersistSnapshot, persist_snapshot
 from ...storage.runs import DATABASE, EVENTS, RunRecord, run_record
 from ..services import Services
-from .journal_lines import Line, scan
+from .journal_lines import Line, Scan, scan
 from .payloads import misfit
 from .report import Finding
 
@@ -35,7 +35,6 @@ class Evidence:
     """Somebody drives the run."""
     database: Glance | InvalidData | None
     """None where the run has no `run.sqlite`."""
-    journal: bytes
     damage: tuple[Finding, ...]
     """What is wrong with the journal's lines."""
     lines: tuple[Line, ...]
@@ -103,16 +102,21 @@ def gather(services: Services, run_id: str, *, under_way: bool = False) -> Evide
     folder = folder_of(services, run_id)
     database = database_of(folder, run_id)
     driven = under_way or (isinstance(database, Glance) and database.is_live(now_ms(services)))
-    try:
-        journal = read_file(services, folder / EVENTS, EVENTS)
-    except NotFound:
-        journal = b""
-    found = scan(journal, run_id, growing=driven)
+    found = _journal(services, folder, run_id, driven=driven)
     misfits = [finding for line in found.lines for finding in misfit(line)]
     odd = {finding.line for finding in misfits}
     lines = tuple(line for line in found.lines if line.number not in odd)
     damage = (*found.findings, *misfits)
-    return Evidence(services, run_id, folder, driven, database, journal, damage, lines, _record(services, folder))
+    return Evidence(services, run_id, folder, driven, database, damage, lines, _record(services, folder))
+
+
+def _journal(services: Services, folder: Path, run_id: str, *, driven: bool) -> Scan:
+    try:
+        return scan(read_file(services, folder / EVENTS, EVENTS), run_id, growing=driven)
+    except (NotFound, InvalidData) as error:
+        remedy = "put it back from a copy; a run that was left before its first event begins at treadle resume RUN"
+        lost = Finding(EVENTS, "the run's journal", error.message, remedy)
+        return Scan(findings=[] if driven else [lost])
 
 
 def database_of(folder: Path, run_id: str) -> Glance | InvalidData | None:
@@ -135,11 +139,13 @@ def folder_of(services: Services, run_id: str) -> Path:
 
 
 def read_file(services: Services, file: Path, name: str) -> bytes:
-    """Raises NotFound where there is no such file, StorageFailed where the disk refuses."""
+    """Raises NotFound where there is no such file, InvalidData for a folder, StorageFailed where the disk refuses."""
     try:
         return services.disk.read(file)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFound(f"there is no {name}") from error
+    except IsADirectoryError as error:
+        raise InvalidData(f"{name} is a folder") from error
     except OSError as error:
         raise storage_failed(error, f"reading {name}") from error
 

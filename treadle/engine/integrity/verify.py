@@ -14,6 +14,7 @@ from .evidence import Evidence, database_of, gather, now_ms
 from .files import files
 from .inputs import inputs
 from .order import order
+from .promotion import promotion
 from .record import record
 from .report import Check, Finding, RunReport
 from .saved_state import saved_state
@@ -35,6 +36,7 @@ CHECKS: Mapping[str, Callable[[Evidence], Iterable[Finding]]] = {
     "workspace": workspace,
     "custody": custody,
     "commits": commits,
+    "promotion": promotion,
     "state": saved_state,
 }
 """In the order in which they are told: what the later ones rest on comes first."""
