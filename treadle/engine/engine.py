@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,7 @@ from .asking import Asking
 from .assembly import PromptAssembly
 from .cancelling import cancel_run
 from .driving import Active, Driving
+from .following import Following
 from .integrity.report import RunReport
 from .integrity.root.doctor import doctor
 from .integrity.root.problem import DoctorReport
@@ -91,6 +92,7 @@ class Engine:
         """The installed skills: import, export, read, change. What a run may do with them, its profile says."""
         self._driving = Driving(self.services)
         self._asking = Asking(host, self._driving.run)
+        self._following = Following(self.services, self._driving, self._page)
         self._changing: dict[str, asyncio.Lock] = {}
         self._recovery = checked_recovery(recovery)
         self.recovered: tuple[InterruptedRun, ...] = ()
@@ -203,9 +205,9 @@ class Engine:
         """Follow a run's events from `after_seq` on, also one that another process drives.
 
         Without a handler it is an async iterator that ends after the terminal event; with one, each event is handed to
-        it until `unsubscribe`.
+        it until `unsubscribe`. Events are shared with other followers: their payloads are not to be changed.
         """
-        subscription = Subscription(self, run_id, after_seq, interval_ms, limit)
+        subscription = Subscription(self._following, run_id, after_seq, interval_ms, limit)
         if handler is not None:
             subscription.call(handler, on_error)
         return subscription
@@ -345,16 +347,6 @@ class Engine:
         asked = roll_back(self.services, self._driving, self._asking.for_run, _id(run_id), checkpoint_id, scope)
         return await asyncio.shield(asyncio.ensure_future(self._changed_alone(_id(run_id), asked)))
 
-    async def page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
-        return await self.read_events(run_id, after_seq=after_seq, limit=limit)
-
-    async def ended(self, run_id: str) -> bool:
-        return (await self.read_run(run_id)).status.is_terminal
-
-    def wake(self, run_id: str, callback: Callable[[], None]) -> Callable[[], None]:
-        active = self._driving.active(run_id)
-        return _nothing if active is None else active.run.folder.journal.subscribe(lambda _events: callback())
-
     def _alone(self, run_id: str) -> asyncio.Lock:
         """Starting, resuming and cancelling one run come one after the other."""
         return self._changing.setdefault(run_id, asyncio.Lock())
@@ -392,6 +384,9 @@ class Engine:
             stored = await in_thread(lambda: existing(self.services, request)) or checked.record
         return handle_of(stored)
 
+    async def _page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
+        return await self.read_events(run_id, after_seq=after_seq, limit=limit)
+
     def _journal_of(self, run_id: str) -> reading.PageReader | None:
         active: Active | None = self._driving.active(run_id)
         return None if active is None else active.run.folder.journal.read
@@ -401,7 +396,3 @@ def _id(run_id: str) -> str:
     if not run_id.strip():
         raise InvalidInput("runId must not be blank")
     return run_id.strip()
-
-
-def _nothing() -> None:
-    """There is nothing to stop."""

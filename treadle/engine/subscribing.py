@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from ..graph.errors import InvalidInput, TreadleError
 from ..graph.events import TERMINAL_EVENTS, Event
+from ..storage.journal_lines import page_size
 
 Handler = Callable[[Event], None]
 OnError = Callable[[Exception], None]
@@ -26,7 +26,7 @@ class Source(Protocol):
     async def ended(self, run_id: str) -> bool: ...
 
     def wake(self, run_id: str, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback` from any thread after each append by this process; returns how to stop."""
+        """Call `callback` on the event loop soon after each append by this process; returns how to stop."""
         ...
 
 
@@ -42,7 +42,7 @@ class Subscription:
         self._after = after_seq
         self._cursor = after_seq - 1 if after_seq > 0 else after_seq
         """One before: the event that was seen last may be the one that ended the run."""
-        self._limit = limit
+        self._limit = page_size(limit)
         self._interval = (interval_ms if usable else DEFAULT_INTERVAL_MS) / 1000
         self._stopped = False
         self._awake = asyncio.Event()
@@ -71,12 +71,7 @@ class Subscription:
                 report(error)
 
     async def _events(self, *, stop_at_terminal: bool, on_error: OnError | None = None) -> AsyncIterator[Event]:
-        loop = asyncio.get_running_loop()
-
-        def rouse() -> None:
-            loop.call_soon_threadsafe(self._awake.set)
-
-        stop_waking = self._source.wake(self._run_id, rouse)
+        stop_waking = self._source.wake(self._run_id, self._awake.set)
         try:
             over = False
             while not self._stopped:
@@ -90,9 +85,9 @@ class Subscription:
                         yield event
                     if stop_at_terminal and event.type in TERMINAL_EVENTS:
                         return
-                if page:
-                    continue
-                if over:  # it had ended before this page was read: there is nothing more
+                if len(page) == self._limit:
+                    continue  # there may be more
+                if over and not page:  # it had ended before this page was read: there is nothing more
                     return
                 over = stop_at_terminal and await self._source.ended(self._run_id)
                 if not over:
@@ -110,8 +105,11 @@ class Subscription:
             return []
 
     async def _sleep(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._awake.wait(), self._interval)
+        timer = asyncio.get_running_loop().call_later(self._interval, self._awake.set)
+        try:
+            await self._awake.wait()
+        finally:
+            timer.cancel()
 
 
 def _report(error: Exception) -> None:
