@@ -70,6 +70,11 @@ class Ledger:
                 self._events.pop(key, None)
 
 
+def key_of(event_type: str, payload: Json) -> Key | None:
+    """The event's key; None for events that may stand in a journal several times."""
+    return None if event_type in _REPEATABLE else _key(event_type, payload if is_object(payload) else {})
+
+
 def _key(event_type: EventType | str, held: dict[str, Json]) -> Key:
     got = held.get
     return (  # written out: every event's way leads through here
