@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +12,7 @@ from ...graph.errors import InvalidData, NotFound, TreadleError
 from ...graph.events import TERMINAL_EVENTS, Event, EventType
 from ...graph.identity import segment
 from ...graph.jsontext import Json, loads
-from ...storage.checkpoints import Checkpoint, CheckpointStore
+from ...storage.checkpoints import Checkpoint, CheckpointStore, FileStamp
 from ...storage.database_glance import Glance, glance
 from ...storage.disk import storage_failed
 from ...storage.persist_records import SNAPSHOT, PersistSnapshot, persist_snapshot
@@ -22,6 +23,8 @@ from .payloads import misfit
 from .report import Finding
 
 RECORD = "run.json"
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass
@@ -79,7 +82,11 @@ class Evidence:
     def checkpoint(self, id: str) -> Checkpoint:
         """Raises NotFound, InvalidData."""
         if id not in self._checkpoints:
-            self._checkpoints[id] = self.contents.load(id)
+            found = self.contents.load(id)
+            texts = (found.id, found.run_id, found.created_at, found.reason)
+            if not all(isinstance(text, str) for text in texts) or not _are_stamps(found.files):
+                raise InvalidData(f"checkpoints/{id}/checkpoint.json is damaged: its fields are of other types")
+            self._checkpoints[id] = found
         return self._checkpoints[id]
 
     @cached_property
@@ -87,7 +94,10 @@ class Evidence:
         """What the chat lent the run; nothing where it did not come to that. Raises InvalidData."""
         if not self.has(SNAPSHOT):
             return PersistSnapshot(None, ())
-        return persist_snapshot(self.read_json(SNAPSHOT))
+        lent = persist_snapshot(self.read_json(SNAPSHOT))
+        if not _are_stamps(lent.files):
+            raise InvalidData(f"{SNAPSHOT} is damaged: its fields are of other types")
+        return lent
 
 
 _HEAVY = ("input", "model-responses", "checkpoints", "tool-args", "tool-results", DATABASE)
@@ -158,13 +168,22 @@ def parsed(data: bytes, name: str) -> Json:
         raise InvalidData(f"{name} is not JSON: {error}") from error
 
 
+def _are_stamps(files: tuple[FileStamp, ...]) -> bool:
+    """Stamps are read back without a look at what they hold."""
+    return all(isinstance(file.path, str) and _SHA256.fullmatch(str(file.sha256)) for file in files)
+
+
 def now_ms(services: Services) -> int:
     return int(services.clock.now() * 1000)
 
 
 def _record(services: Services, folder: Path) -> RunRecord | TreadleError:
     try:
-        return run_record(parsed(read_file(services, folder / RECORD, RECORD), RECORD))
+        found = run_record(parsed(read_file(services, folder / RECORD, RECORD), RECORD))
+        texts = (found.id, found.workspace_id, found.stable_chat_id, found.generation_type, found.created_at)
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("its fields are of other types")
+        return found
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return InvalidData(f"{RECORD} is not a run record: {error!r}")
     except TreadleError as error:

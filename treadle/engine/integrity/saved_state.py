@@ -31,6 +31,8 @@ def saved_state(evidence: Evidence) -> Generator[Finding]:
         if evidence.lines:
             yield Finding(DATABASE, "the run's lease and its saved state", "there is no such file", _AGAIN)
         return
+    if database.lease is None and evidence.lines:
+        yield Finding(DATABASE, "the lease of whoever drove the run", "none: the file is empty, or a new one", _AGAIN)
     for fault in database.faults:
         yield Finding(DATABASE, "a whole database", fault, _AGAIN)
     if database.newest_state is None:

@@ -42,6 +42,10 @@ CHECKS: Mapping[str, Callable[[Evidence], Iterable[Finding]]] = {
 """In the order in which they are told: what the later ones rest on comes first."""
 
 
+_AGAIN = "mend what is named here or above; then verify again"
+_ODD = (AttributeError, LookupError, TypeError, ValueError)
+
+
 def verify(services: Services, run_id: str) -> RunReport:
     """Raises NotFound for an unknown run, StorageFailed where the disk refuses."""
     evidence = gather(services, run_id)
