@@ -218,3 +218,27 @@ async def test_waiting_for_a_run_that_is_not_there_says_so(stage: Stage) -> None
     async with stage.show() as show:
         with pytest.raises(NotFound):
             await show.engine.wait("run_x")
+
+
+async def test_what_an_engine_holds_of_a_run_goes_with_the_run(stage: Stage) -> None:
+    async with stage.show(words.WRITE, words.COMMIT_AND_FINISH, remote=True) as show:
+        await show.start()
+        asked = await show.until("chat_commit_requested")
+        await show.engine.resolve_agent_chat_commit(RUN, asked.payload["commitId"], message_id="2")
+        held = show.engine.remembered
+        asked = await show.until("persistent_state_metadata_update_requested")
+        await show.engine.resolve_persistent_state_metadata_update(RUN, asked.payload["updateId"])
+        await show.engine.wait(RUN)
+        await show.engine.cancel(RUN)
+
+        assert (held > 0, show.engine.remembered) == (True, 0)
+
+
+@pytest.mark.slow
+async def test_a_thousand_runs_leave_nothing_behind_in_an_engine(stage: Stage) -> None:
+    async with stage.show(*[words.FINISH] * 1000) as show:
+        for number in range(1000):
+            await show.start(runId=f"run_{number}", presentation="background")
+            await show.engine.wait(f"run_{number}")
+
+        assert show.engine.remembered == 0

@@ -88,9 +88,7 @@ class Asking:
 
     def for_run(self, run: Run) -> Ask:
         """How this run, just opened, asks: the host here answers, or `answer` does."""
-        for key in list(self._answers):
-            if key.run_id == run.id:
-                self._answers.pop(key, None)  # of an earlier driver of this run
+        self.forget(run.id)  # what an earlier driver of this run left
 
         async def ask(kind: AskKind, payload: dict[str, Json]) -> Answer:
             if self._host is not None and kind != "approval":
@@ -99,6 +97,16 @@ class Asking:
             return await (_or_left_word(future, run, payload) if kind == "approval" else future)
 
         return ask
+
+    def forget(self, run_id: str) -> None:
+        """Nobody here waits for answers to this run any more."""
+        for key in [key for key in self._answers if key.run_id == run_id]:
+            self._answers.pop(key, None)
+
+    @property
+    def held(self) -> int:
+        """How many requests of live runs are kept, answered or not."""
+        return len(self._answers)
 
     def drives(self, run_id: str) -> bool:
         """Whether the run is driven by this process."""
@@ -114,6 +122,8 @@ class Asking:
         check_ids(kind, run_id, request_id)
         run = self._driven(run_id)
         waiting = [] if run is None else await in_thread(partial(_waiting, run, named))
+        if self._driven(run_id) is not run:  # it ended while it was asked
+            run = None
         payload = next((told for told in waiting if told[named.id_field] == request_id), None)
         if run is None or payload is None:
             self._check_owner(named, run_id, request_id)

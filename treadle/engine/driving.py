@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,8 +39,10 @@ class Active:
 class Driving:
     """The house that the engine's graph works in; see `graph.build.House`."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, let_go: Callable[[str], None]) -> None:
+        """`let_go` is told of each run that is not driven from here any more."""
         self._services = services
+        self._told = let_go
         self._active: dict[str, Active] = {}
         self._opened: dict[str, Run] = {}
         self._graph: Any = None
@@ -141,6 +144,7 @@ class Driving:
         finally:
             self._active.pop(active.run.id, None)
             self._opened.pop(active.run.id, None)
+            self._told(active.run.id)
             active.changed.set()
 
     def _database(self, thread_id: str) -> Any:

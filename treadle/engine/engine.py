@@ -8,6 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, overload
+from weakref import WeakValueDictionary
 
 from ..graph.errors import InvalidInput, TreadleError
 from ..graph.events import Event
@@ -90,10 +91,10 @@ class Engine:
         """Prompts made of frozen inputs and a preset."""
         self.skills = Skills(self.services.skills, self.services.disk)
         """The installed skills: import, export, read, change. What a run may do with them, its profile says."""
-        self._driving = Driving(self.services)
+        self._driving = Driving(self.services, self._forget)
         self._asking = Asking(host, self._driving.run)
         self._following = Following(self.services, self._driving, self._page)
-        self._changing: dict[str, asyncio.Lock] = {}
+        self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # held by those who wait for it
         self._recovery = checked_recovery(recovery)
         self.recovered: tuple[InterruptedRun, ...] = ()
         """With `recovery`: the interrupted runs that were found when the engine was entered, and what became of them."""
@@ -309,6 +310,11 @@ class Engine:
         """The call that waits for a person, and those of the same answer that will; empty where none waits."""
         return await approving.pending(self.services, _id(run_id))
 
+    @property
+    def remembered(self) -> int:
+        """How much of its runs this engine holds in memory: changes under way and requests. 0 where no run is driven."""
+        return len(self._changing) + self._asking.held
+
     async def read_diff(
         self,
         run_id: str,
@@ -354,6 +360,9 @@ class Engine:
     async def _changed_alone(self, run_id: str, change: Awaitable[T]) -> T:
         async with self._alone(run_id):
             return await change
+
+    def _forget(self, run_id: str) -> None:
+        self._asking.forget(run_id)
 
     async def _start_alone(self, request: StartRequest) -> RunHandle:
         if request.run_id is None:

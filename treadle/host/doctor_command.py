@@ -9,7 +9,7 @@ import typer
 from .ending import print_json
 from .integrity_texts import show_doctor
 from .options import AsJson, Data, existing_data_root
-from .runs_commands import read
+from .reading import read
 
 
 def doctor(

@@ -19,7 +19,7 @@ from ..storage.runs import GENERATION_INTENT, RunRecord, RunStore
 from ..storage.wire_log import WireLevel
 from .ending import Ending, print_json
 from .options import CHAT_FILE, program, read_json
-from .runs_commands import read
+from .reading import read
 from .tables import interrupted_table, to_screen
 
 if TYPE_CHECKING:

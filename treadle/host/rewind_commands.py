@@ -18,8 +18,8 @@ from ..storage.runs import RunRecord
 from .chat_folder import ChatFolderHost
 from .ending import print_json
 from .options import AsJson, Data, RunName, Yes, existing_data_root
+from .reading import read
 from .recovery import chat_of
-from .runs_commands import read
 from .tables import checkpoint_table, to_screen
 
 if TYPE_CHECKING:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -16,11 +13,9 @@ from .driving import all_events
 from .ending import print_json, run_folder
 from .integrity_texts import show_report
 from .options import AsJson, Data, RunName, existing_data_root
+from .reading import read
 from .run_summary import summary
 from .tables import event_table, run_table, summary_table, to_screen, turn_text
-
-if TYPE_CHECKING:
-    from ..engine.engine import Engine
 
 T = TypeVar("T")
 
@@ -133,14 +128,3 @@ def verify(run: RunName, data: Data = None, as_json: AsJson = False) -> None:
     else:
         show_report(report)
     raise typer.Exit(0 if report.ok else 1)
-
-
-def read(root: Path, ask: Callable[[Engine], Awaitable[T]]) -> T:
-    """One question to an engine that drives nothing."""
-    from ..engine.engine import Engine
-
-    async def answer() -> T:
-        async with Engine(root) as engine:
-            return await ask(engine)
-
-    return asyncio.run(answer())

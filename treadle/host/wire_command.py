@@ -10,7 +10,7 @@ import typer
 from ..graph.jsontext import Json
 from .ending import print_json
 from .options import AsJson, Data, RunName, existing_data_root
-from .runs_commands import read
+from .reading import read
 
 
 def wire(
