@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
@@ -16,8 +16,6 @@ from .options import AsJson, Data, RunName, existing_data_root
 from .reading import read
 from .run_summary import summary
 from .tables import event_table, run_table, summary_table, to_screen, turn_text
-
-T = TypeVar("T")
 
 app = typer.Typer(
     help="Read runs back: what happened, what was said, what was written.",
