@@ -87,6 +87,18 @@ async def test_the_slow_the_late_and_those_who_leave_disturb_nobody(stage: Stage
     assert leaving == [WHOLE[:11]] * 50
 
 
+async def test_followers_are_woken_by_each_append_and_need_not_look_themselves(stage: Stage) -> None:
+    handled: list[list[int]] = [[] for _ in range(20)]
+    async with stage.show(words.WRITE, words.COMMIT_AND_FINISH) as show:
+        await show.start()
+        stays = [show.engine.subscribe(RUN, _into(seen), interval_ms=3_600_000) for seen in handled]
+        await _until(lambda: all(len(seen) == 54 for seen in handled))
+        for subscription in stays:
+            subscription.unsubscribe()
+
+    assert handled == [WHOLE] * 20
+
+
 async def _until(done: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not done():

@@ -99,6 +99,17 @@ class TestReading:
             assert [each.seq for each in found] == list(range(found[0].seq, found[0].seq + 100))
             assert disk.read_bytes.total() <= 3 * (1 << 16)
 
+    def test_an_entry_that_lies_costs_a_longer_scan_and_not_the_file(self, path: Path) -> None:
+        made(path, MANY)
+        held = bytearray(index_of(path).read_bytes())
+        last = MANY // 2 // EVERY
+        held[(last - 3) * WIDTH : last * WIDTH] = held[:WIDTH] * 3
+        index_of(path).write_bytes(held)
+        disk = CountingDisk()
+
+        assert read_page(path, {"after_seq": MANY // 2}, disk) == plain(path, after_seq=MANY // 2)
+        assert disk.read_bytes["events.jsonl"] <= 6 * (1 << 16)
+
     def test_the_last_seq_costs_the_end_of_the_file(self, path: Path) -> None:
         made(path, MANY)
         disk = CountingDisk()
