@@ -57,21 +57,18 @@ def test_json_tells_the_end_of_the_fork_and_its_own_message(sample: Sample, caps
     assert (shown["commitCount"], shown["messageId"]) == (1, told["messageId"])
 
 
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        ((), "give either atSeq or checkpointId"),
-        (("--at", "2"), "start a new run instead"),
-        (("--checkpoint", "cp_000077"), "has no checkpoint cp_000077"),
-        (("--at", "30", "--profile", "nobody"), "there is no profile nobody"),
-    ],
-)
-def test_what_can_not_be_forked_is_one_line(sample: Sample, capsys: Said, more: tuple[str, ...], told: str) -> None:
+def test_what_can_not_be_forked_is_one_line(sample: Sample, capsys: Said) -> None:
     with serving(GOOD) as server:
         exit_code(command(sample, server.base_url, "--run-id", "mine"))
     capsys.readouterr()
 
-    assert exit_code(fork(sample, *more)) == 2
-    err = capsys.readouterr().err
-    assert told in err
-    assert err.count("\n") == 1
+    for more, told in (
+        ((), "give either atSeq or checkpointId"),
+        (("--at", "2"), "start a new run instead"),
+        (("--checkpoint", "cp_000077"), "has no checkpoint cp_000077"),
+        (("--at", "30", "--profile", "nobody"), "there is no profile nobody"),
+    ):
+        assert exit_code(fork(sample, *more)) == 2
+        err = capsys.readouterr().err
+        assert told in err
+        assert err.count("\n") == 1

@@ -183,9 +183,9 @@ class Show:
         await self.engine.resume_run(run_id)
         self._following.append(asyncio.create_task(self._follow(run_id)))
 
-    async def fork(self, run_id: str = RUN, **asked: Json) -> str:
-        """Fork the run; the fork is `FORK` unless it is given another name."""
-        handle = await self.engine.fork_run(run_id, **{"new_run_id": FORK, **asked})
+    async def fork(self, run_id: str = RUN, *, new_run_id: str = FORK, **asked: Json) -> str:
+        """Fork the run; `asked` says where, and under which profile."""
+        handle = await self.engine.fork_run(run_id, new_run_id=new_run_id, **asked)
         self._following.append(asyncio.create_task(self._follow(handle.run_id)))
         return handle.run_id
 

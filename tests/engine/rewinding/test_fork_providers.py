@@ -36,7 +36,7 @@ _SEALED = re.compile(rb'"(?:[A-Za-z0-9+/]{40,}={0,2}|(?:rs|fc)_[^"]+)"')
 
 @pytest.mark.parametrize(
     "form",
-    [pytest.param(name, marks=() if name in ("gemini", "openai_responses") else pytest.mark.slow) for name in NAMES],
+    [pytest.param(name, marks=() if name == "openai_responses" else pytest.mark.slow) for name in NAMES],
 )
 @pytest.mark.parametrize("place", ["between_rounds", "inside_a_round"])
 async def test_native_blocks_go_back_as_they_came(

@@ -95,6 +95,7 @@ async def test_rounds_that_are_over_are_told_as_they_were(stage: Stage) -> None:
     assert played.files == {"output/main.md": "Tea."}
 
 
+@pytest.mark.slow
 async def test_a_round_that_was_not_hydrated_stays_so(stage: Stage) -> None:
     asked = words.profile()
     asked["run"]["hydrateRounds"] = 0
@@ -145,7 +146,9 @@ async def test_a_run_that_is_driven_can_be_forked(stage: Stage) -> None:
         assert (await show.engine.read_run(RUN)).status == "calling_model"
 
 
-@pytest.mark.parametrize("end", ["cancelled", "failed", "left"])
+@pytest.mark.parametrize(
+    "end", ["left", *(pytest.param(end, marks=pytest.mark.slow) for end in ("cancelled", "failed"))]
+)
 async def test_a_run_can_be_forked_however_it_ended(stage: Stage, end: str) -> None:
     async with stage.show(words.WRITE, words.NO_SUCH_MODEL if end == "failed" else never) as show:
         await show.start()
@@ -163,6 +166,7 @@ async def test_a_run_can_be_forked_however_it_ended(stage: Stage, end: str) -> N
     assert whole(stage.run_folder()) == parent
 
 
+@pytest.mark.slow
 async def test_a_fork_of_a_fork_stands_where_it_stood(stage: Stage) -> None:
     await stage.play(*ENDS)
     first = await _fork(stage, *ENDS[1:], checkpoint_id="cp_000001")
@@ -175,6 +179,18 @@ async def test_a_fork_of_a_fork_stands_where_it_stood(stage: Stage) -> None:
     assert len(played.messages) == 5
 
 
+@pytest.mark.slow
+async def test_what_its_origin_has_given_back_meanwhile_is_another_run_s_to_a_fork(stage: Stage) -> None:
+    """A fork promotes like any run: the file that it was not lent is in the chat by now."""
+    await stage.play(words.WRITE_NOTES, words.FINISH, presentation="background")
+
+    played = await _fork(stage, words.FINISH, checkpoint_id="cp_000001")
+
+    assert played.events[-1].type == "run_failed"
+    assert played.events[-1].payload["code"] == "agent.persistent_workspace_conflict"
+
+
+@pytest.mark.slow
 async def test_a_lent_file_is_as_it_was_lent(stage: Stage) -> None:
     """The origin changed the file after the point of the fork; its promotion meets the origin's."""
     await stage.play(words.WRITE_NOTES, words.FINISH, presentation="background")
@@ -199,6 +215,7 @@ async def test_a_file_that_nothing_keeps_is_named_and_nothing_is_made(stage: Sta
     assert _tree(stage.root) == before
 
 
+@pytest.mark.slow
 async def test_an_answer_that_is_lost_is_named_and_nothing_is_made(stage: Stage) -> None:
     await stage.play(*ENDS)
     (stage.run_folder() / "model-responses/round-001.body").unlink()
@@ -250,6 +267,7 @@ async def test_the_same_fork_again_is_the_same_run(stage: Stage) -> None:
         await _fork(stage, checkpoint_id="cp_000002")
 
 
+@pytest.mark.slow
 async def test_a_disk_that_refuses_leaves_no_run_and_the_same_fork_can_be_made_later(stage: Stage) -> None:
     await stage.play(*ENDS)
     before = _tree(stage.root)
@@ -264,6 +282,7 @@ async def test_a_disk_that_refuses_leaves_no_run_and_the_same_fork_can_be_made_l
     assert (await _fork(stage, words.COMMIT_AND_FINISH, checkpoint_id="cp_000001")).types[-1] == "run_completed"
 
 
+@pytest.mark.slow
 async def test_what_a_kill_left_of_a_fork_is_made_anew(stage: Stage) -> None:
     await stage.play(*ENDS)
     await _fork(stage, words.COMMIT_AND_FINISH, checkpoint_id="cp_000001")
@@ -278,6 +297,7 @@ async def test_what_a_kill_left_of_a_fork_is_made_anew(stage: Stage) -> None:
     assert played.files == {"output/main.md": words.DRAFT}
 
 
+@pytest.mark.slow
 async def test_a_run_that_no_index_names_is_not_written_over(stage: Stage) -> None:
     await stage.play(*ENDS)
     await _second(stage, words.WRITE, words.FINISH)

@@ -24,7 +24,7 @@ from ...scenarios.stage import RUN, Stage
 
 _ELSEWHERE = {"refused_start", "bare_graph", "cancel_while_waiting_to_retry"}
 """There is no run, or its graph saves in memory, or it is played on another stage."""
-_OFTEN = {"several_calls_in_one_answer", "recoverable_tool_error", "drift_corrected_after_a_retry", "two_in_one_answer"}
+_OFTEN = {"several_calls_in_one_answer", "drift_corrected_after_a_retry"}
 
 
 def journal(stage: Stage, run_id: str = RUN) -> list[Event]:

@@ -87,6 +87,7 @@ async def test_a_database_that_can_be_read_is_left_where_it_is(stage: Stage) -> 
     assert (stage.run_folder() / "run.sqlite").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "event", ["model_response_stored", "tool_result_stored", "workspace_file_written", "chat_commit_requested"]
 )
