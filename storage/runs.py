@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
-from ..graph.errors import InvalidData, NotFound
+from ..graph.errors import InvalidData, InvalidInput, NotFound
 from ..graph.identity import ChatRef, RunId, WorkspaceId, call_file_stem, chat_ref, round_file_stem, segment
 from ..graph.jsontext import Json, dumps, loads
 from ..graph.ports import ChatHead
@@ -18,7 +18,9 @@ from .disk import Disk, storage_failed
 from .folder_lock import folder_lock
 
 TREE = Path("_tauritavern") / "agent-workspaces"
+INDEX = Path("index") / "runs"
 
+RECORD = "run.json"
 EVENTS = "events.jsonl"
 DATABASE = "run.sqlite"
 PROMPT_SNAPSHOT = "input/prompt_snapshot.json"
@@ -77,6 +79,8 @@ class RunRecord:
     persist_base_state_id: str | None = None
     beginning: Beginning | None = None
     """None in the record of an older Treadle, which kept none."""
+    slimmed_at: str | None = None
+    """When retention took all but the record and the journal; None while the run is whole."""
 
     def to_json(self) -> dict[str, Json]:
         stored: dict[str, Json] = {
@@ -98,15 +102,26 @@ class RunRecord:
             stored["persistBaseStateId"] = self.persist_base_state_id
         if self.beginning is not None:
             stored |= self.beginning.to_json()
+        if self.slimmed_at is not None:
+            stored["slimmedAt"] = self.slimmed_at
         return stored
 
 
+NO_RECORD = (KeyError, TypeError, ValueError, InvalidData, InvalidInput)
+"""What `run_record` raises."""
+
+_TEXTS = ("id", "workspaceId", "stableChatId", "generationType", "createdAt", "updatedAt", "inputSha256")
+
+
 def run_record(stored: Json) -> RunRecord:
-    """A record read back; raises KeyError, TypeError or ValueError where it is none."""
+    """A record read back; raises one of NO_RECORD where it is none. Its ids may name folders."""
     head = stored["chatHead"]
+    other = [name for name in _TEXTS if not isinstance(stored[name], str)]
+    if other:
+        raise TypeError(f"{', '.join(other)} must be text")
     return RunRecord(
-        id=RunId(stored["id"]),
-        workspace_id=WorkspaceId(stored["workspaceId"]),
+        id=RunId(segment(stored["id"], "run id")),
+        workspace_id=WorkspaceId(segment(stored["workspaceId"], "workspaceId")),
         stable_chat_id=stored["stableChatId"],
         chat_ref=chat_ref(stored["chatRef"]),
         generation_type=stored["generationType"],
@@ -119,6 +134,7 @@ def run_record(stored: Json) -> RunRecord:
         chat_head=ChatHead(head["messageCount"], head["lastSha256"]),
         persist_base_state_id=stored.get("persistBaseStateId"),
         beginning=_beginning(stored),
+        slimmed_at=stored.get("slimmedAt"),
     )
 
 
@@ -131,6 +147,29 @@ def _beginning(stored: Json) -> Beginning | None:
     )
 
 
+class Placed(Protocol):
+    """Whatever tells where a run is: its record, or its entry of the index."""
+
+    @property
+    def id(self) -> RunId: ...
+    @property
+    def workspace_id(self) -> WorkspaceId: ...
+
+
+class RunSlimmed(NotFound):
+    """Retention kept only the record and the journal of this run."""
+
+    code = "agent.run_slimmed"
+
+
+def check_whole(record: RunRecord) -> None:
+    """Raises RunSlimmed where the run's files are gone for good."""
+    if record.slimmed_at is not None:
+        raise RunSlimmed(
+            f"run {record.id} was slimmed at {record.slimmed_at}: only its record and its journal are left"
+        )
+
+
 class RunStore:
     """All runs below one data root. Blocking: call it in a thread."""
 
@@ -138,7 +177,7 @@ class RunStore:
         self.root = data_root / TREE
         self._disk = disk
 
-    def folder(self, record: RunRecord) -> Path:
+    def folder(self, record: Placed) -> Path:
         return self.root / f"chats/{record.workspace_id}/runs/{record.id}"
 
     def chat_folder(self, workspace: WorkspaceId) -> Path:
@@ -148,8 +187,8 @@ class RunStore:
         """`run.json`, then the index copy."""
         data = dumps(record.to_json(), pretty=True)
         try:
-            self._disk.replace(self.root / f"chats/{record.workspace_id}/runs/{record.id}/run.json", data)
-            self._disk.replace(self._index(record.id), data)
+            self._disk.replace(self.root / f"chats/{record.workspace_id}/runs/{record.id}/{RECORD}", data)
+            self._disk.replace(self.index_file(record.id), data)
         except OSError as error:
             raise storage_failed(error, f"saving the record of run {record.id}") from error
 
@@ -159,10 +198,10 @@ class RunStore:
         if indexed is None:
             raise NotFound(f"no run {run_id} below this data root")
         # run.json is written first, so after a crash between the two it is the newer one
-        return self._read(self.folder(indexed) / "run.json") or indexed
+        return self._read(self.folder(indexed) / RECORD) or indexed
 
     def exists(self, run_id: str) -> bool:
-        return self._index(RunId(_run_name(run_id))).exists()
+        return self.index_file(RunId(_run_name(run_id))).exists()
 
     def making(self) -> AbstractContextManager[None]:
         """Held while a run is made, from the look whether its id is free to its record: ids are free or taken in the
@@ -171,20 +210,20 @@ class RunStore:
 
     def names(self) -> list[str]:
         """The ids of all runs, sorted."""
-        folder = self.root / "index" / "runs"
+        folder = self.root / INDEX
         return sorted(path.stem for path in folder.glob("*.json")) if folder.is_dir() else []
 
     def indexed(self, run_id: str) -> RunRecord | None:
         """The record as the index has it: after a crash, or while it is being saved, a status behind `run.json`."""
-        return self._read(self._index(RunId(_run_name(run_id))))
+        return self._read(self.index_file(RunId(_run_name(run_id))))
 
     def all(self) -> Iterator[RunRecord]:
         """Every run, newest first (createdAt, then id)."""
         records = [self.load(name) for name in self.names()]
         yield from sorted(records, key=lambda record: (record.created_at, record.id), reverse=True)
 
-    def _index(self, run_id: RunId) -> Path:
-        return self.root / f"index/runs/{run_id}.json"
+    def index_file(self, run_id: RunId) -> Path:
+        return self.root / INDEX / f"{run_id}.json"
 
     def _read(self, path: Path) -> RunRecord | None:
         try:
@@ -193,7 +232,7 @@ class RunStore:
             return None
         except OSError as error:
             raise storage_failed(error, f"reading {path.name}") from error
-        except (KeyError, TypeError, ValueError) as error:
+        except NO_RECORD as error:
             raise InvalidData(f"{path.parent.name}/{path.name} is not a run record: {error}") from error
 
 

@@ -1,4 +1,5 @@
-"""What a data root's settings file says for all its runs: policy, proxy, wire log, and what their files must outlast."""
+"""What a data root's settings file says for all its runs: policy, proxy, wire log, what their files must outlast, and how
+many ended ones are kept."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from ...graph.profiles.schema import Block, Names
 from .connection import PROXY_SCHEMES, base_url
 from .documents import Fault, Kind, parsed, refusal
 from .policy import Policy
+from .retention import Retention
 
 KIND = "tauritavern.llmSettings"
 
@@ -40,6 +42,12 @@ class PolicySettings(Block):
     features: Names | None = None
 
 
+class RetentionSettings(Block):
+    auto_prune_enabled: bool = False
+    keep_recent_terminal_runs: int = 100
+    keep_full_recent_runs: int = 20
+
+
 class LlmSettings(Block):
     schema_version: int
     kind: str
@@ -48,6 +56,7 @@ class LlmSettings(Block):
     proxy_secret_ref: str | None = None
     wire_log: WireLogLevel = "metadata"
     durability: DurabilityLevel = "process"
+    retention: RetentionSettings = RetentionSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,7 @@ class Deployment:
     proxy: NetworkProxy | None = None
     wire_log: WireLogLevel = "metadata"
     durability: DurabilityLevel = "process"
+    retention: Retention = field(default_factory=Retention)
 
 
 def deployment(store: ConnectionStore | None) -> Deployment:
@@ -79,12 +89,14 @@ def parse_deployment(document: Json) -> Deployment:
     try:
         policy = Policy(_named(given.sources), _named(given.hosts), given.overrides, _named(given.features))
         proxy = base_url(settings.proxy, "proxy", PROXY_SCHEMES) if settings.proxy is not None else None
+        kept = settings.retention
+        retention = Retention(kept.auto_prune_enabled, kept.keep_recent_terminal_runs, kept.keep_full_recent_runs)
     except InvalidInput as error:
         raise InvalidInput(f"the settings file's {error.message}", code=_DOCUMENT.codes[""]) from None
     if proxy is None and settings.proxy_secret_ref is not None:
         raise refusal(Fault("proxySecretRef", "is without a proxy; add proxy, or remove it"), _DOCUMENT)
     network = None if proxy is None else NetworkProxy(proxy, settings.proxy_secret_ref or "")
-    return Deployment(policy, network, settings.wire_log, settings.durability)
+    return Deployment(policy, network, settings.wire_log, settings.durability, retention)
 
 
 def _named(names: tuple[str, ...] | None) -> frozenset[str] | None:

@@ -7,6 +7,7 @@ import traceback
 import pytest
 
 from treadle.gateway.connections.deployment import Deployment, deployment, parse_deployment
+from treadle.gateway.connections.retention import Retention
 from treadle.gateway.connections.sources import connection_from_payload
 from treadle.gateway.connections.stored import selected
 from treadle.gateway.gateway import ModelGateway
@@ -194,6 +195,10 @@ def test_the_proxy_of_the_settings_file_is_used_and_a_connections_own_wins() -> 
         (settings(policy={"overrides": "no"}), "$.policy.overrides must be a valid boolean"),
         (settings(wireLog="loud"), "$.wireLog must be 'off', 'metadata' or 'full'"),
         (settings(proxy="p.test:80"), "proxy must begin with http:// or https://"),
+        (settings(retention={"keepAll": 1}), "$.retention.keepAll is not a known field"),
+        (settings(retention={"keepFullRecentRuns": "1"}), "$.retention.keepFullRecentRuns must be a valid integer"),
+        (settings(retention={"keepFullRecentRuns": 101}), "retention.keepFullRecentRuns (101) must not be more than"),
+        (settings(retention={"keepRecentTerminalRuns": 10_001}), "retention.keepRecentTerminalRuns must be an integer"),
         (settings(proxySecretRef="a"), "$.proxySecretRef is without a proxy"),
         (settings(proxy=f"http://me:{KEY}@p.test"), "proxy must not hold a user or password"),
     ],
@@ -210,6 +215,13 @@ def test_a_bad_settings_file_is_told_by_its_field(document: Json, told: str) -> 
 def test_the_settings_file_says_how_much_the_wire_log_keeps(level: str) -> None:
     assert parse_deployment(settings(wireLog=level)).wire_log == level
     assert parse_deployment(settings()).wire_log == "metadata"
+
+
+def test_the_settings_file_says_how_many_ended_runs_are_kept() -> None:
+    some = {"autoPruneEnabled": True, "keepRecentTerminalRuns": 7, "keepFullRecentRuns": 0}
+
+    assert parse_deployment(settings()).retention == Retention(False, 100, 20)
+    assert parse_deployment(settings(retention=some)).retention == Retention(True, 7, 0)
 
 
 def test_a_known_source_may_be_allowed_where_own_endpoints_are_not() -> None:

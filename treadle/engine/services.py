@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..gateway.connections.deployment import deployment
+from ..gateway.connections.retention import Retention
 from ..gateway.gateway import ModelGateway
 from ..gateway.transports.faults import MAX_REPLY_BYTES
 from ..gateway.transports.http import HttpTransport
@@ -25,6 +26,8 @@ from ..storage.lasting_disk import DURABILITIES, Durability, LastingDisk
 from ..storage.mcp_servers import McpServersFile
 from ..storage.presets import PresetFiles
 from ..storage.profiles import ProfileFiles
+from ..storage.run_index import RunIndex
+from ..storage.run_summaries import RunSummaries
 from ..storage.runs import RunStore
 from ..storage.secrets import secrets_below
 from ..storage.skills.store import SkillStore
@@ -81,6 +84,8 @@ class Services:
     holder: str = field(default_factory=lambda: f"{os.getpid()}-{uuid.uuid4().hex[:8]}")
     """Who holds the leases: one name for each living engine."""
     store: RunStore = field(init=False)
+    index: RunIndex = field(init=False)
+    summaries: RunSummaries = field(init=False)
     connections: ConnectionFiles = field(init=False)
     profiles: ProfileFiles = field(init=False)
     skills: SkillStore = field(init=False)
@@ -94,7 +99,10 @@ class Services:
             raise InvalidInput(f"durability must be one of {', '.join(DURABILITIES)}, not {self.durability!r}")
         limit = _limit(self)
         object.__setattr__(self, "disk", LastingDisk(self.disk, self.outlasts_power_loss))
-        object.__setattr__(self, "store", RunStore(self.data_root, self.disk))
+        store = RunStore(self.data_root, self.disk)
+        object.__setattr__(self, "store", store)
+        object.__setattr__(self, "index", RunIndex(store.root, self.disk))
+        object.__setattr__(self, "summaries", RunSummaries(store, self.disk))
         transport, sockets = self.transport or HttpTransport(max_reply_bytes=limit), self.sockets
         if sockets is None and isinstance(transport, HttpTransport):
             sockets = WebSocketTransport(self.clock, max_size=transport.max_reply_bytes)
@@ -118,6 +126,10 @@ class Services:
     def outlasts_power_loss(self) -> bool:
         """Whether every change waits for the platter. Blocking; raises InvalidInput for a bad settings file."""
         return (self.durability or deployment(self.connections).durability) == "power"
+
+    def retention(self) -> Retention:
+        """How many ended runs the data root's settings say to keep. Blocking; raises InvalidInput for a bad file."""
+        return deployment(self.connections).retention
 
     def wire_level(self) -> WireLevel:
         """What is kept of the calls to the model. Blocking; raises InvalidInput for a bad settings file."""
