@@ -150,6 +150,19 @@ def settle(chat_dir: Path, disk: Disk) -> None:
         _settle(chat_dir, disk)
 
 
+def pending_promotion(chat_dir: Path, disk: Disk) -> str | None:
+    """The id of the run whose promotion was begun and is not done: its files are still needed. Raises InvalidData,
+    StorageFailed."""
+    try:
+        intent = _read_json(chat_dir / STATES / INTENT, disk)
+    except OSError as error:
+        raise storage_failed(error, f"reading {INTENT}") from error
+    if intent is None:
+        return None
+    owner = promotion_of(intent).state_id
+    return None if _manifest_path(chat_dir, owner).exists() else owner
+
+
 @contextmanager
 def _held(chat_dir: Path, disk: Disk) -> Generator[None]:
     try:

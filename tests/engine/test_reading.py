@@ -198,14 +198,14 @@ async def test_runs_are_listed_newest_first(stage: Stage) -> None:
         for name in ("run_a", "run_b", "run_c"):
             await show.start(runId=name)
             stage.clock.advance(1)
-        listed = [record.id for record in await show.engine.list_runs()]
+        listed = [record.id for record in (await show.engine.list_runs()).runs]
 
     assert listed == ["run_c", "run_b", "run_a"]
 
 
 async def test_an_engine_that_only_reads_makes_nothing(stage: Stage) -> None:
     async with Engine(stage.root) as engine:
-        assert await engine.list_runs() == []
+        assert (await engine.list_runs()).runs == ()
 
     assert not stage.root.exists()
 

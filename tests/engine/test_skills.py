@@ -79,9 +79,9 @@ async def test_a_start_is_refused_where_a_named_skill_is_not_installed(
         await show.engine.skills.install_import({"input": INPUT})
         with pytest.raises(InvalidInput, match=f"names {missing}, not installed") as refused:
             await show.engine.start_run_with_prompt_snapshot(stage.request(profile=wanting(*visible, deny=deny)))
-        runs = await show.engine.list_runs()
+        runs = (await show.engine.list_runs()).runs
 
-    assert (refused.value.error_code, runs) == ("agent.skill_visible_missing", [])
+    assert (refused.value.error_code, runs) == ("agent.skill_visible_missing", ())
 
 
 @pytest.mark.parametrize(("visible", "deny"), [(("*",), ()), (("nobody",), ("nobody",)), (("nobody",), ("*",))])

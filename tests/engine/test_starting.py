@@ -236,7 +236,7 @@ async def test_of_two_chats_that_start_a_run_of_one_name_at_once_one_gets_it(sta
 async def test_runs_without_a_name_are_many(stage: Stage) -> None:
     async with stage.show(never, never) as show:
         handles = [await show.engine.start_run_with_prompt_snapshot(stage.request(runId=None)) for _ in range(2)]
-        listed = await show.engine.list_runs()
+        listed = (await show.engine.list_runs()).runs
 
     assert {record.id for record in listed} == {handle.run_id for handle in handles}
     assert len(listed) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from ..graph.errors import InvalidInput, TreadleError
 from ..graph.events import Event
+from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, PresetStore, PromptAssembler, SecretStore
 from ..graph.state import RunState
@@ -31,6 +32,10 @@ from .assembly import PromptAssembly
 from .cancelling import cancel_run
 from .driving import Active, Driving
 from .following import Following
+from .history.forgetting import ForgottenChat, forget_chats
+from .history.listing import RunPage, run_page
+from .history.query import RunCursor, run_query
+from .history.retention import RunRetention
 from .integrity.report import RunReport
 from .integrity.root.doctor import doctor
 from .integrity.root.problem import DoctorReport
@@ -91,6 +96,8 @@ class Engine:
         """Prompts made of frozen inputs and a preset."""
         self.skills = Skills(self.services.skills, self.services.disk)
         """The installed skills: import, export, read, change. What a run may do with them, its profile says."""
+        self.retention = RunRetention(self.services)
+        """Which ended runs are kept, slimmed and deleted; by itself where the data root's settings say so."""
         self._driving = Driving(self.services, self._forget)
         self._asking = Asking(host, self._driving.run)
         self._following = Following(self.services, self._driving, self._page)
@@ -102,6 +109,7 @@ class Engine:
     async def __aenter__(self) -> Self:
         if self._recovery != "off":
             self.recovered = await self.recover(resume=self._recovery == "resume")
+        await self.retention.automation.begin()
         return self
 
     async def __aexit__(
@@ -111,6 +119,7 @@ class Engine:
 
     async def close(self) -> None:
         """Stop driving; runs that have not ended stay as they are and can be resumed."""
+        await self.retention.automation.close()
         await self._driving.close()
         await in_thread(self.services.mcp.close)
         await self.services.gateway.close()
@@ -251,9 +260,29 @@ class Engine:
     async def read_run(self, run_id: str) -> RunRecord:
         return await in_thread(lambda: self.services.store.load(_id(run_id)))
 
-    async def list_runs(self) -> list[RunRecord]:
-        """Every run, newest first."""
-        return await in_thread(lambda: list(self.services.store.all()))
+    async def list_runs(
+        self,
+        chat_ref: ChatRef | dict[str, Json] | None = None,
+        stable_chat_id: str | None = None,
+        statuses: Iterable[str] | None = None,
+        before: RunCursor | dict[str, Json] | None = None,
+        limit: int | None = None,
+    ) -> RunPage:
+        """A page of the runs, newest first (createdAt, then id), of a chat and of some statuses where asked for.
+
+        `limit` is 1 to 200, 50 unless given; `before` is the `next_cursor` of the page before. A run or index file that
+        can't be read stands in `damaged` and stops nothing. Raises InvalidInput, naming the field.
+        """
+        query = run_query(chat_ref, stable_chat_id, statuses, before, limit)
+        return await in_thread(lambda: run_page(self.services, query))
+
+    async def forget_chats(self, *chats: dict[str, Json]) -> tuple[ForgottenChat, ...]:
+        """Remove all that is kept of chats that are being deleted: their workspaces, `persist/` too, and their runs.
+
+        Each is `{chatRef, stableChatId?}`; without the id the host is asked. The chats themselves stay. All are checked
+        before any is touched: WorkspaceInUse where one of their runs is driven. It may be repeated after a crash.
+        """
+        return await asyncio.shield(asyncio.ensure_future(forget_chats(self.services, chats)))
 
     async def verify_run(self, run_id: str) -> RunReport:
         """Hold the run against its own journal, hashes and records, whoever drives it; nothing of it is changed.

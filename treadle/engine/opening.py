@@ -20,7 +20,7 @@ from ..storage.database import RunDatabase
 from ..storage.folder import RunFolder
 from ..storage.journal import Journal
 from ..storage.restoring import finish
-from ..storage.runs import DATABASE, EVENTS, MCP_LOGS, RunRecord
+from ..storage.runs import DATABASE, EVENTS, MCP_LOGS, RunRecord, check_whole
 from ..storage.workspace import FolderWorkspace
 from .services import Services
 
@@ -54,7 +54,7 @@ _ABOUT_RESUMES = REWINDS | {EventType.RUN_RESUMED, EventType.JOURNAL_TAIL_REPAIR
 def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
     """Take the run's lease and make its live objects; a rollback that a crash interrupted is carried to its end.
 
-    Raises RunBusy, JournalDamaged; EffectUnknown where a file was changed in the middle of a rollback.
+    Raises RunBusy, RunSlimmed, JournalDamaged; EffectUnknown where a file was changed in the middle of a rollback.
     """
     folder = _folder(services, record)
     try:
@@ -81,6 +81,7 @@ def _folder(services: Services, record: RunRecord) -> RunFolder:
     epoch = database.acquire(services.holder)
     try:
         newest = services.store.load(record.id)
+        check_whole(newest)
     except BaseException:
         database.release(services.holder, epoch)
         database.close()

@@ -11,9 +11,9 @@ from ..graph.events import Event
 from ..graph.jsontext import Json, loads
 from ..nodes.deps import in_thread
 from ..storage.journal import read_journal
-from ..storage.runs import EVENTS, response_path
+from ..storage.runs import EVENTS, check_whole, response_path
 from ..storage.wire_log import WireReader, record_path
-from ..storage.workspace import HostFile, read_host_file
+from ..storage.workspace import FileMissing, HostFile, read_host_file
 from ..views import check_model_turn, model_turn
 from .services import Services
 
@@ -47,7 +47,14 @@ async def events(
 
 
 async def workspace_file(services: Services, run_id: str, path: str) -> HostFile:
-    return await in_thread(lambda: read_host_file(services.store.folder(services.store.load(run_id)), path))
+    def read() -> HostFile:
+        try:
+            return read_host_file(services.store.folder(services.store.load(run_id)), path)
+        except FileMissing:
+            check_whole(services.store.load(run_id))
+            raise
+
+    return await in_thread(read)
 
 
 async def turn(services: Services, run_id: str, round_number: int, max_chars: int) -> dict[str, Json]:
@@ -59,6 +66,7 @@ async def turn(services: Services, run_id: str, round_number: int, max_chars: in
         try:
             stored = loads(services.disk.read(file))
         except FileNotFoundError as error:
+            check_whole(services.store.load(run_id))
             raise NotFound(f"run {run_id} has no round {round_number}") from error
         except ValueError as error:
             raise InvalidData(f"{path} is not JSON: {error}", code="agent.model_response_parse_failed") from error
@@ -78,6 +86,7 @@ async def wire(services: Services, run_id: str, round_number: int) -> list[dict[
         while (folder / record_path(round_number, len(found) + 1)).exists():
             found.append(reader.attempt(round_number, len(found) + 1))
         if not found:
+            check_whole(services.store.load(run_id))
             raise NotFound(f"the wire log of run {run_id} holds no round {round_number}")
         return found
 

@@ -21,6 +21,7 @@ from ..storage.disk import Disk, storage_failed
 from ..storage.folder import Log, pretty
 from ..storage.folder_lock import folder_lock
 from ..storage.persist import newest_state_id
+from ..storage.run_deletion import finish_deletion
 from ..storage.runs import (
     ASKED_PROFILE,
     EVENTS,
@@ -108,6 +109,7 @@ def lay_down(services: Services, checked: Checked, request: StartRequest) -> boo
     """
     record, equipment = checked
     folder, disk = services.store.folder(record), services.disk
+    finish_deletion(services.store, disk, record.id)  # of a run of this id: its files are not this one's
     try:
         with folder_lock(services.store.chat_folder(record.workspace_id)), services.store.making():
             if services.store.exists(record.id):
