@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,8 @@ import pytest
 
 from treadle.host.cli import exit_code
 from treadle.host.demo.script import BETTER, DRAFT, FOUND, THREADS
-from treadle.storage.disk import RealDisk
-from treadle.storage.runs import RunStore
+from treadle.storage.run_summaries import SUMMARIES
+from treadle.storage.runs import INDEX, TREE
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class Reader:
 
     @property
     def run(self) -> str:
-        (record,) = RunStore(self.root, RealDisk()).all()
-        return record.id
+        (file,) = (self.root / TREE / INDEX).iterdir()
+        return file.stem
 
     def text(self, *arguments: str) -> str:
         out = io.StringIO()
@@ -54,10 +55,13 @@ def test_the_list_names_each_run_with_its_status_and_chat(reader: Reader) -> Non
     assert "Odile Marr/" in line
 
 
-def test_the_list_in_json_holds_the_run_records(reader: Reader) -> None:
-    (record,) = reader.json("list")
+def test_the_list_in_json_holds_the_page_of_summaries(reader: Reader) -> None:
+    page = reader.json("list")
+    (run,) = page["runs"]
 
-    assert (record["id"], record["status"], record["generationType"]) == (reader.run, "completed", "normal")
+    assert (page["damaged"], "nextCursor" in page) == ([], False)
+    assert (run["runId"], run["status"], run["generationType"]) == (reader.run, "completed", "normal")
+    assert (run["commitCount"], run["committedMessage"]["messageId"]) == (2, "8")
 
 
 def test_a_run_is_shown_with_what_it_did(reader: Reader) -> None:
@@ -136,10 +140,13 @@ def test_what_is_not_there_is_told_in_one_line(
     assert err.count("\n") == 1
 
 
-def test_reading_changes_nothing(reader: Reader) -> None:
+def test_reading_changes_nothing_but_a_cache(reader: Reader) -> None:
+    shutil.rmtree(reader.root / TREE / SUMMARIES, ignore_errors=True)
     before = {path: path.read_bytes() for path in reader.root.rglob("*") if path.is_file()}
 
     for arguments in (["list"], ["show", reader.run], ["events", reader.run], ["turn", reader.run, "1"]):
         reader.text(*arguments)
 
+    assert [path.name for path in (reader.root / TREE / SUMMARIES).iterdir()] == [f"{reader.run}.json"]
+    shutil.rmtree(reader.root / TREE / SUMMARIES)
     assert {path: path.read_bytes() for path in reader.root.rglob("*") if path.is_file()} == before

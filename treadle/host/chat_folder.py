@@ -34,7 +34,7 @@ class ChatFolderHost:
     """
 
     def __init__(self, folder: Path, *, clock: Clock | None = None, disk: Disk | None = None) -> None:
-        self._folder = folder
+        self.folder = folder
         self._clock = clock or SystemClock()
         self._disk = disk
         self._readers: dict[Path, FileChatReader] = {}
@@ -157,7 +157,7 @@ class ChatFolderHost:
     def _chat(self, ref: ChatRef) -> ChatFile:
         if ref.kind == "group":
             raise InvalidInput("A group chat can't host a run.", code="agent.group_chat_unsupported")
-        folder = self._folder / _file_name(ref.character_id, "characterId")
+        folder = self.folder / _file_name(ref.character_id, "characterId")
         return ChatFile(folder / f"{_file_name(ref.file_name, 'fileName')}.jsonl", self._disk)
 
 

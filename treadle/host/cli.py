@@ -15,6 +15,7 @@ from .. import __version__
 from ..graph.errors import InvalidData, InvalidInput, NotFound, PermissionDenied, TreadleError
 from . import (
     approve_command,
+    chats_commands,
     connection_commands,
     demo_command,
     doctor_command,
@@ -50,6 +51,7 @@ runs_commands.app.command("diff")(rewind_commands.diff)
 runs_commands.app.command("checkpoints")(rewind_commands.checkpoints)
 runs_commands.app.command("rollback")(rewind_commands.rollback)
 app.add_typer(runs_commands.app, name="runs")
+app.add_typer(chats_commands.app, name="chats")
 app.add_typer(connection_commands.app, name="connections")
 app.add_typer(profile_commands.app, name="profiles")
 app.add_typer(secret_commands.app, name="secrets")

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from ..views import MODEL_TURN_CHARS
-from . import fork_command
+from . import fork_command, prune_command, runs_list
 from .driving import all_events
 from .ending import print_json, run_folder
 from .integrity_texts import show_report
 from .options import AsJson, Data, RunName, existing_data_root
 from .reading import read
 from .run_summary import summary
-from .tables import event_table, run_table, summary_table, to_screen, turn_text
+from .tables import event_table, summary_table, to_screen, turn_text
 
 app = typer.Typer(
     help="Read runs back: what happened, what was said, what was written.",
@@ -33,18 +33,8 @@ def runs(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@app.command("list")
-def list_runs(
-    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 50,
-    data: Data = None,
-    as_json: AsJson = False,
-) -> None:
-    """The runs below the data root, newest first."""
-    found = read(existing_data_root(data), lambda engine: engine.list_runs())[:limit]
-    if as_json:
-        print_json([record.to_json() for record in found])
-    else:
-        to_screen(run_table(found))
+app.command("list")(runs_list.list_runs)
+app.command("prune")(prune_command.prune)
 
 
 @app.command()

@@ -17,10 +17,10 @@ from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..graph.status import RunStatus
 from ..storage.checkpoints import Checkpoint
-from ..storage.runs import RunRecord
 from .run_summary import Summary
 
 if TYPE_CHECKING:
+    from ..engine.history.listing import RunSummary
     from ..engine.recovering import InterruptedRun
 
 _PIPE_WIDTH = 1000
@@ -31,10 +31,12 @@ _STATUS = {
 _WAITS = {
     "approval": "a person", "host_commit": "its chat, to take a commit", "host_metadata": "its chat, to note the state",
 }  # fmt: skip
+_ACTIONS = {"delete_run": ("delete", "red"), "slim_heavy_artifacts": ("slim", "yellow")}
 _LEVELS = {Level.DEBUG: "dim", Level.WARN: "yellow", Level.ERROR: "red"}
 
 
-def run_table(records: Sequence[RunRecord]) -> Table:
+def run_table(runs: Sequence[RunSummary]) -> Table:
+    records = [run.record for run in runs]
     rows = [
         (Text(one.id), _status(one.status), Text(_moment(one.created_at)), Text(_chat(one.chat_ref))) for one in records
     ]
@@ -56,6 +58,20 @@ def interrupted_table(found: Sequence[InterruptedRun]) -> Table:
     return _table(("run", "status", "since", "last event", "waits for", "what is wrong"), rows)
 
 
+def prune_table(plan: dict[str, Json]) -> Table:
+    """What is to be done, then what is left alone and why; runs that are simply kept are only counted."""
+    rows: list[tuple[Text, ...]] = []
+    for each in plan["runs"]:
+        if each["action"] in _ACTIONS:
+            word, style = _ACTIONS[each["action"]]
+            why = each["reason"].replace("_", " ")
+            rows.append((Text(each["runId"]), Text(_moment(each["terminalAt"])), Text(word, style=style), Text(why)))
+    for each in plan["blocked"]:
+        why = f"{each['reason'].replace('_', ' ')}: {each['message']}"
+        rows.append((Text(each["runId"]), Text(""), Text("left alone", style="cyan"), Text(why)))
+    return _table(("run", "ended", "what", "why"), rows)
+
+
 def summary_table(told: Summary) -> Table:
     record = told.record
     refused = f", {told.refused_calls} refused" if told.refused_calls else ""
@@ -75,6 +91,7 @@ def summary_table(told: Summary) -> Table:
         "commits": f"{told.commits}, message {told.message_id}" if told.commits else "0",
         "events": str(told.events),
         "files": "\n".join(told.files),
+        "slimmed": _moment(record.slimmed_at) if record.slimmed_at else "",
         "folder": str(told.folder),
     }
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
