@@ -118,7 +118,7 @@ async def _rebuilt(stage: Stage) -> Derived | None:
 async def _forced(stage: Stage, *steps: Step) -> tuple[Played, list[str]]:
     """Resume by force, and see the run to its end; the steps that were taken."""
     async with stage.engine(Script(*steps), stage.host) as engine:
-        driving = Driving(engine.services)
+        driving = Driving(engine.services, lambda _: None)
         asking = Asking(stage.host, driving.run)
         await resume(engine.services, driving, asking.for_run, await engine.read_run(RUN), force=True)
         active = driving.active(RUN)
@@ -136,7 +136,7 @@ def _lose_the_database(stage: Stage) -> None:
 
 async def _save_as_version(stage: Stage, version: int) -> None:
     async with stage.engine() as engine:
-        driving = Driving(engine.services)
+        driving = Driving(engine.services, lambda _: None)
         run = open_run(engine.services, await engine.read_run(RUN), _nobody)
         await driving.place(run, Derived(RunState(v=version, run_id=RUN), GraphStep.CALL_MODEL, 1))
         run.folder.close()

@@ -110,8 +110,8 @@ def gather(services: Services, run_id: str, *, under_way: bool = False) -> Evide
     read after it: the saved state, the journal, the files that it names.
     """
     folder = folder_of(services, run_id)
-    database = database_of(folder, run_id)
-    driven = under_way or (isinstance(database, Glance) and database.is_live(now_ms(services)))
+    database = database_of(services, folder, run_id)
+    driven = under_way or (isinstance(database, Glance) and database.is_live)
     found = _journal(services, folder, run_id, driven=driven)
     misfits = [finding for line in found.lines for finding in misfit(line)]
     odd = {finding.line for finding in misfits}
@@ -129,9 +129,9 @@ def _journal(services: Services, folder: Path, run_id: str, *, driven: bool) -> 
         return Scan(findings=[] if driven else [lost])
 
 
-def database_of(folder: Path, run_id: str) -> Glance | InvalidData | None:
+def database_of(services: Services, folder: Path, run_id: str) -> Glance | InvalidData | None:
     try:
-        return glance(folder / DATABASE, run_id, thorough=True)
+        return glance(folder / DATABASE, run_id, services.clock, thorough=True)
     except InvalidData as damaged:
         return damaged
 
@@ -171,10 +171,6 @@ def parsed(data: bytes, name: str) -> Json:
 def _are_stamps(files: tuple[FileStamp, ...]) -> bool:
     """Stamps are read back without a look at what they hold."""
     return all(isinstance(file.path, str) and _SHA256.fullmatch(str(file.sha256)) for file in files)
-
-
-def now_ms(services: Services) -> int:
-    return int(services.clock.now() * 1000)
 
 
 def _record(services: Services, folder: Path) -> RunRecord | TreadleError:

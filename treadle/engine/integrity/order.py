@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 
-from ...graph.events import TERMINAL_EVENTS, EventType
+from ...graph.events import REWINDS, TERMINAL_EVENTS, EventType
 from ...graph.jsontext import Json, is_object
 from ...graph.status import STATUS_OF_END, RunStatus, StatusRefused, follow
 from ...storage.database_glance import Glance
@@ -50,9 +50,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
 }  # fmt: skip
 """The events that must stand before one, each with the fields in which both agree."""
 
-_MAY_FOLLOW_THE_END = frozenset({EventType.JOURNAL_TAIL_REPAIRED})
-_REWIND = "_rollback_"
-"""In the names of the events that may tell of a rewind after a run's end."""
+_MAY_FOLLOW_THE_END = REWINDS | {EventType.JOURNAL_TAIL_REPAIRED}
 _LOST = "events were lost or moved; put the journal back from a copy, or keep the run as evidence"
 
 
@@ -135,7 +133,7 @@ def _end(evidence: Evidence) -> Generator[Finding]:
             continue
         if event.type in TERMINAL_EVENTS:
             yield line.finding("one terminal event", f"is a second one, after event {end.event.seq}", _LOST)
-        elif event.type not in _MAY_FOLLOW_THE_END and _REWIND not in event.type:
+        elif event.type not in _MAY_FOLLOW_THE_END:
             yield line.finding("nothing of the run after its terminal event", "comes after the end", _LOST)
     told = [line for line in evidence.of(EventType.STATUS_CHANGED) if line.event.seq < end.event.seq]
     status = STATUS_OF_END[EventType(end.event.type)]

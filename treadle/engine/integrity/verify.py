@@ -10,7 +10,7 @@ from ..services import Services
 from .checkpoints import checkpoints
 from .commits import commits
 from .custody import custody
-from .evidence import Evidence, database_of, gather, now_ms
+from .evidence import Evidence, database_of, gather
 from .files import files
 from .inputs import inputs
 from .order import order
@@ -71,9 +71,9 @@ def _found(check: Callable[[Evidence], Iterable[Finding]], evidence: Evidence) -
 
 def _was_taken_up(services: Services, evidence: Evidence) -> bool:
     """Somebody began to drive the run while it was looked at: what seemed a fault may have been its work."""
-    before, now = evidence.database, database_of(evidence.folder, evidence.run_id)
+    before, now = evidence.database, database_of(services, evidence.folder, evidence.run_id)
     if not isinstance(now, Glance) or now.lease is None:
         return False
     if not isinstance(before, Glance) or before.lease is None:
         return True
-    return now.is_live(now_ms(services)) or now.lease.epoch != before.lease.epoch
+    return now.is_live or now.lease.epoch != before.lease.epoch

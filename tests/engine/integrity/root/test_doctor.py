@@ -15,7 +15,7 @@ from treadle.engine.services import Services
 from treadle.graph.jsontext import dumps, loads
 from treadle.storage.disk import RealDisk
 from treadle.storage.persist import INTENT, STATES
-from treadle.testkit.faults import FaultyDisk
+from treadle.testkit.faults import FaultyDisk, Operation
 
 from ....scenarios import words
 from ....scenarios.hosts import never
@@ -79,7 +79,7 @@ def unfinished(sample: Sample) -> None:
     aged(connection)
 
 
-REPAIRABLE: dict[Callable[[Sample], None], list[Kind]] = {
+REPAIRABLE: dict[Callable[[Sample], object], list[Kind]] = {
     lambda sample: index(sample).unlink(): [Kind.REBUILD_INDEX],
     lambda sample: index(sample).write_bytes(b"{}"): [Kind.REBUILD_INDEX],
     unended: [Kind.END_RECORD],
@@ -102,7 +102,7 @@ def test_a_whole_root_is_healthy(whole: Sample) -> None:
 
 @EACH
 def test_what_a_crash_left_is_told_and_nothing_is_changed(
-    run: Sample, leave: Callable[[Sample], None], kinds: list[Kind]
+    run: Sample, leave: Callable[[Sample], object], kinds: list[Kind]
 ) -> None:
     leave(run)
     before = contents(run)
@@ -117,7 +117,7 @@ def test_what_a_crash_left_is_told_and_nothing_is_changed(
 
 @EACH
 def test_what_is_safe_is_repaired_and_a_second_time_nothing_is_left_to_do(
-    whole: Sample, run: Sample, leave: Callable[[Sample], None], kinds: list[Kind]
+    whole: Sample, run: Sample, leave: Callable[[Sample], object], kinds: list[Kind]
 ) -> None:
     leave(run)
 
@@ -134,11 +134,11 @@ def test_what_is_safe_is_repaired_and_a_second_time_nothing_is_left_to_do(
 
 @EACH
 def test_a_repair_that_is_cut_off_is_made_the_next_time(
-    run: Sample, leave: Callable[[Sample], None], kinds: list[Kind]
+    run: Sample, leave: Callable[[Sample], object], kinds: list[Kind]
 ) -> None:
     """Whatever operation of the disk refuses: the repair says so, and what it began harms nothing."""
     leave(run)
-    operations = ("replace", "copy", "remove")
+    operations: tuple[Operation, ...] = ("replace", "copy", "remove")
     for operation in operations:
         disk = FaultyDisk(RealDisk())
         disk.fail(operation)

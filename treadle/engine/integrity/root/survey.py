@@ -11,7 +11,6 @@ from ....graph.errors import InvalidData
 from ....storage.database_glance import Glance, glance
 from ....storage.runs import DATABASE
 from ...services import Services
-from ..evidence import now_ms
 
 OLD_SECONDS = 3600.0
 """What is younger may be somebody's work that is under way."""
@@ -65,11 +64,10 @@ class Survey:
 
     def _place(self, folder: Path) -> RunPlace:
         try:
-            seen = glance(folder / DATABASE, folder.name)
+            seen = glance(folder / DATABASE, folder.name, self.services.clock)
         except InvalidData as damaged:
             return RunPlace(folder.name, folder, damaged, is_live=False)
-        is_live = seen is not None and seen.is_live(now_ms(self.services))
-        return RunPlace(folder.name, folder, seen, is_live)
+        return RunPlace(folder.name, folder, seen, is_live=seen is not None and seen.is_live)
 
 
 def _folders(parent: Path) -> Iterator[Path]:
