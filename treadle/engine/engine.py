@@ -3,51 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
-from copy import deepcopy
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, overload
 from weakref import WeakValueDictionary
 
-from ..graph.errors import InvalidInput, TreadleError
+from ..graph.errors import TreadleError
 from ..graph.events import Event
-from ..graph.identity import ChatRef
 from ..graph.jsontext import Json
 from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, PresetStore, PromptAssembler, SecretStore
 from ..graph.state import RunState
 from ..nodes.deps import in_thread
-from ..nodes.registry import specs
 from ..nodes.start_request import StartRequest, start_request
-from ..storage.checkpoints import Checkpoint
 from ..storage.disk import Disk
 from ..storage.lasting_disk import Durability
 from ..storage.runs import RunRecord
 from ..storage.wire_log import WireLevel
-from ..storage.workspace import HostFile
-from ..views import MODEL_TURN_CHARS, PendingApproval, RunHandle, TakenEdge, handle_of
+from ..views import RunHandle, TakenEdge, handle_of
 from . import approving, reading
 from .asking import Asking
 from .assembly import PromptAssembly
 from .cancelling import cancel_run
-from .driving import Active, Driving
+from .driving import Driving
 from .following import Following
 from .history.forgetting import ForgottenChat, forget_chats
-from .history.listing import RunPage, run_page
-from .history.query import RunCursor, run_query
 from .history.retention import RunRetention
-from .integrity.report import RunReport
 from .integrity.root.doctor import doctor
 from .integrity.root.problem import DoctorReport
-from .integrity.verify import verify
 from .profiles.api import Profiles
+from .reader import Reader, checked_id
 from .recovering import InterruptedRun, Recovery, checked_recovery, recover
 from .resuming import resume
-from .rewinding import diffing
-from .rewinding.diffing import AgentDiff
 from .rewinding.fork_request import ForkRequest, fork_request
 from .rewinding.forking import fork
-from .rewinding.past import past_of
 from .rewinding.records import MessageRolledBack, WorkspaceRolledBack
 from .rewinding.rollback import RollbackScope, roll_back
 from .services import Services
@@ -58,7 +47,7 @@ from .subscribing import PAGE, Handler, OnError, Subscription
 T = TypeVar("T")
 
 
-class Engine:
+class Engine(Reader):
     """Runs below one data root; use it as `async with Engine(...)`.
 
     `recovery` says what entering it does about interrupted runs: nothing, list them in `recovered`, or resume them too.
@@ -90,7 +79,7 @@ class Engine:
         }  # fmt: skip
         ports = {name: port for name, port in given.items() if port is not None}
         settings = {"durability": durability, "wire_log": wire_log, "reply_limit": reply_limit}
-        self.services = Services(data_root, host, **settings, **ports)  # type: ignore[arg-type]  # each under its own name
+        super().__init__(Services(data_root, host, **settings, **ports))  # type: ignore[arg-type]  # each under its own name
         self.profiles = Profiles(self.services)
         self.prompt_assembly = PromptAssembly(self.services)
         """Prompts made of frozen inputs and a preset."""
@@ -140,7 +129,7 @@ class Engine:
         Raises `agent.resume_machine_changed` or `agent.resume_profile_changed` where the run would not go on as it
         began; with `force` it does, under the profile in its folder, and `run_resumed` says what was `forced`.
         """
-        return await asyncio.shield(asyncio.ensure_future(self._resume_alone(_id(run_id), force)))
+        return await asyncio.shield(asyncio.ensure_future(self._resume_alone(checked_id(run_id), force)))
 
     async def fork_run(
         self,
@@ -160,7 +149,7 @@ class Engine:
         """
         name = new_run_id or f"run_{self.services.ids.new()}"
         where = {"at_seq": at_seq, "checkpoint_id": checkpoint_id}
-        asked = fork_request(_id(run_id), name, **where, profile=profile, profile_id=profile_id)
+        asked = fork_request(checked_id(run_id), name, **where, profile=profile, profile_id=profile_id)
         return await asyncio.shield(asyncio.ensure_future(self._fork_alone(asked)))
 
     async def recover(self, *, resume: bool = False) -> tuple[InterruptedRun, ...]:
@@ -173,8 +162,8 @@ class Engine:
 
     async def cancel(self, run_id: str) -> RunHandle:
         """Ask the run to stop; the run that it is, at once. A run that ended is returned unchanged."""
-        async with self._alone(_id(run_id)):
-            return handle_of(await cancel_run(self.services, self._driving, self._asking.for_run, _id(run_id)))
+        async with self._alone(checked_id(run_id)):
+            return handle_of(await cancel_run(self.services, self._driving, self._asking.for_run, checked_id(run_id)))
 
     async def wait(self, run_id: str) -> RunRecord:
         """The run's record once it has ended or is no longer driven from here.
@@ -236,46 +225,6 @@ class Engine:
                 return
             await active.changed.wait()
 
-    async def read_events(
-        self, run_id: str, *, after_seq: int | None = None, before_seq: int | None = None, limit: int | None = None
-    ) -> list[Event]:
-        """A page of the journal, ascending; raises NotFound for an unknown run."""
-        return await reading.events(self.services, self._journal_of, _id(run_id), after_seq, before_seq, limit)
-
-    async def read_workspace_file(self, run_id: str, path: str) -> HostFile:
-        """Any file of the run folder: `path, text, sha256, chars, words`."""
-        return await reading.workspace_file(self.services, _id(run_id), path)
-
-    async def read_model_turn(self, run_id: str, round: int, max_chars: int = MODEL_TURN_CHARS) -> dict[str, Json]:
-        """What the model said in a round, each text cut at `max_chars`; no native block and no arguments."""
-        return await reading.turn(self.services, _id(run_id), round, max_chars)
-
-    async def read_wire(self, run_id: str, round: int) -> list[dict[str, Json]]:
-        """The calls on the wire of a round, one record an attempt; with their bodies where they were kept.
-
-        Raises NotFound for an unknown run, and for a round that the wire log does not hold.
-        """
-        return await reading.wire(self.services, _id(run_id), round)
-
-    async def read_run(self, run_id: str) -> RunRecord:
-        return await in_thread(lambda: self.services.store.load(_id(run_id)))
-
-    async def list_runs(
-        self,
-        chat_ref: ChatRef | dict[str, Json] | None = None,
-        stable_chat_id: str | None = None,
-        statuses: Iterable[str] | None = None,
-        before: RunCursor | dict[str, Json] | None = None,
-        limit: int | None = None,
-    ) -> RunPage:
-        """A page of the runs, newest first (createdAt, then id), of a chat and of some statuses where asked for.
-
-        `limit` is 1 to 200, 50 unless given; `before` is the `next_cursor` of the page before. A run or index file that
-        can't be read stands in `damaged` and stops nothing. Raises InvalidInput, naming the field.
-        """
-        query = run_query(chat_ref, stable_chat_id, statuses, before, limit)
-        return await in_thread(lambda: run_page(self.services, query))
-
     async def forget_chats(self, *chats: dict[str, Json]) -> tuple[ForgottenChat, ...]:
         """Remove all that is kept of chats that are being deleted: their workspaces, `persist/` too, and their runs.
 
@@ -284,24 +233,12 @@ class Engine:
         """
         return await asyncio.shield(asyncio.ensure_future(forget_chats(self.services, chats)))
 
-    async def verify_run(self, run_id: str) -> RunReport:
-        """Hold the run against its own journal, hashes and records, whoever drives it; nothing of it is changed.
-
-        `checks` are `name, ok, findings`, in order. Raises NotFound for an unknown run, StorageFailed.
-        """
-        return await in_thread(lambda: verify(self.services, _id(run_id)))
-
     async def doctor(self, repair: bool = False) -> DoctorReport:
         """Look at the whole data root; with `repair`, put right what can be without losing anything.
 
         The report's `problems` are what is left, `repaired` what was done. No run that somebody drives is touched.
         """
         return await in_thread(lambda: doctor(self.services, repair=repair))
-
-    async def list_tools(self) -> list[dict[str, Json]]:
-        """The canonical specs of the tools, in order: `name, modelName, title, description, inputSchema, annotations,
-        source`. They are copies, unchanged by any profile."""
-        return [deepcopy(spec.to_json()) for spec in specs()]
 
     async def resolve_agent_chat_commit(
         self, run_id: str, commit_id: str, *, message_id: str | None = None, error: str | None = None
@@ -335,35 +272,10 @@ class Engine:
         answer: Json = {"approved": approved, "reason": reason, "editedArguments": edited_arguments}
         return await approving.approve(self.services, self._asking, run_id, call_id, answer)
 
-    async def pending_approvals(self, run_id: str) -> list[PendingApproval]:
-        """The call that waits for a person, and those of the same answer that will; empty where none waits."""
-        return await approving.pending(self.services, _id(run_id))
-
     @property
     def remembered(self) -> int:
         """How much of its runs this engine holds in memory: changes under way and requests. 0 where no run is driven."""
         return len(self._changing) + self._asking.held
-
-    async def read_diff(
-        self,
-        run_id: str,
-        from_checkpoint_id: str | None = None,
-        to_checkpoint_id: str | None = None,
-        paths: Sequence[str] | None = None,
-    ) -> AgentDiff:
-        """What changed in the workspace from one checkpoint to another; nothing is written, and the run may be driven.
-
-        Without `from`, from the run's start; without `to`, to the workspace as it stands on disk. `paths` are files or
-        folders; a file that is named is told of even if it is unchanged. Raises NotFound that names the nearest ids or
-        paths, InvalidInput for what is no path of the workspace.
-        """
-        return await in_thread(
-            lambda: diffing.read_diff(self.services, _id(run_id), from_checkpoint_id, to_checkpoint_id, paths)
-        )
-
-    async def list_checkpoints(self, run_id: str) -> list[Checkpoint]:
-        """The run's checkpoints that its journal tells of, in order: what diffs, rollbacks and forks may name."""
-        return await in_thread(lambda: list(past_of(self.services, _id(run_id)).all_checkpoints()))
 
     async def rollback(
         self, run_id: str, checkpoint_id: str, scope: RollbackScope = "workspace"
@@ -379,8 +291,8 @@ class Engine:
         with the remedy; HostFailed where the chat is not as the run left it; EffectUnknown for a file that was changed
         while a rollback was interrupted; InvalidData `agent.content_not_kept`.
         """
-        asked = roll_back(self.services, self._driving, self._asking.for_run, _id(run_id), checkpoint_id, scope)
-        return await asyncio.shield(asyncio.ensure_future(self._changed_alone(_id(run_id), asked)))
+        asked = roll_back(self.services, self._driving, self._asking.for_run, checked_id(run_id), checkpoint_id, scope)
+        return await asyncio.shield(asyncio.ensure_future(self._changed_alone(checked_id(run_id), asked)))
 
     def _alone(self, run_id: str) -> asyncio.Lock:
         """Starting, resuming and cancelling one run come one after the other."""
@@ -422,15 +334,9 @@ class Engine:
             stored = await in_thread(lambda: existing(self.services, request)) or checked.record
         return handle_of(stored)
 
-    async def _page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
-        return await self.read_events(run_id, after_seq=after_seq, limit=limit)
-
     def _journal_of(self, run_id: str) -> reading.PageReader | None:
-        active: Active | None = self._driving.active(run_id)
+        active = self._driving.active(run_id)
         return None if active is None else active.run.folder.journal.read
 
-
-def _id(run_id: str) -> str:
-    if not run_id.strip():
-        raise InvalidInput("runId must not be blank")
-    return run_id.strip()
+    async def _page(self, run_id: str, after_seq: int, limit: int) -> list[Event]:
+        return await self.read_events(run_id, after_seq=after_seq, limit=limit)
