@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -216,11 +215,6 @@ class RunStore:
     def indexed(self, run_id: str) -> RunRecord | None:
         """The record as the index has it: after a crash, or while it is being saved, a status behind `run.json`."""
         return self._read(self.index_file(RunId(_run_name(run_id))))
-
-    def all(self) -> Iterator[RunRecord]:
-        """Every run, newest first (createdAt, then id)."""
-        records = [self.load(name) for name in self.names()]
-        yield from sorted(records, key=lambda record: (record.created_at, record.id), reverse=True)
 
     def index_file(self, run_id: RunId) -> Path:
         return self.root / INDEX / f"{run_id}.json"

@@ -22,7 +22,7 @@ async def profile_damaged_between_two_engines(stage: Stage) -> Played:
         await show.asked(1)
     (stage.run_folder() / "input" / "resolved_profile.json").write_text("{}")
     async with stage.show() as show:
-        await show.resume()
+        await show.resume(force=True)
         return await show.end()
 
 

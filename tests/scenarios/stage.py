@@ -179,8 +179,8 @@ class Show:
         self._following.append(asyncio.create_task(self._follow(handle.run_id)))
         return handle.run_id
 
-    async def resume(self, run_id: str = RUN) -> None:
-        await self.engine.resume_run(run_id)
+    async def resume(self, run_id: str = RUN, *, force: bool = False) -> None:
+        await self.engine.resume_run(run_id, force=force)
         self._following.append(asyncio.create_task(self._follow(run_id)))
 
     async def fork(self, run_id: str = RUN, *, new_run_id: str = FORK, **asked: Json) -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from treadle.engine.integrity.verify import verify
+from treadle.engine.services import Services
 from treadle.graph.events import TERMINAL_EVENTS, Event
 from treadle.graph.status import FOLLOWERS, RunStatus
 from treadle.graph.table import edges
+from treadle.testkit.ports import ManualClock
 
 from .cancels import TAILS
 from .catalogue import HAPPY_PATH, SCENARIOS
@@ -92,6 +96,15 @@ def test_the_edges_of_a_run_follow_one_another(name: str, play: Play) -> None:
     outer = [edge for edge in play(name).edges if "/" not in edge.step]
 
     assert [(edge.next, after.step) for edge, after in pairwise(outer) if edge.next != after.step] == []
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_run_holds_against_its_own_journal(name: str, play: Play) -> None:
+    played = play(name)
+    services = Services(Path(played.root or ".") / "data", clock=ManualClock())
+    report = None if played.record is None or not played.root else verify(services, played.record.id)
+
+    assert report is None or [finding for finding in report.findings if finding.is_fault] == []
 
 
 def _told(event: Event) -> str:

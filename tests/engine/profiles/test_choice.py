@@ -8,7 +8,7 @@ import pytest
 
 from treadle.engine.profiles.choice import chosen_profile
 from treadle.engine.services import Services
-from treadle.graph.errors import InvalidInput, TreadleError
+from treadle.graph.errors import InvalidInput, RunFailed, TreadleError
 from treadle.graph.jsontext import Json
 from treadle.graph.profiles.parse import shaped
 from treadle.graph.status import RunStatus
@@ -150,7 +150,11 @@ async def test_nor_of_a_run_that_is_resumed(stage: Stage, how: str) -> None:
     _alter(stage, how)
 
     async with stage.show(words.COMMIT, words.FINISH) as show:
-        await show.resume()
+        if how != "deleted":  # then the run says so first
+            with pytest.raises(RunFailed) as refused:
+                await show.resume()
+            assert refused.value.error_code == "agent.resume_profile_changed"
+        await show.resume(force=how != "deleted")
         played = await show.end()
 
     assert played.record is not None

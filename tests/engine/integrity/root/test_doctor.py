@@ -48,6 +48,14 @@ def temporary(path: Path) -> Path:
     return aged(file)
 
 
+def no_index(sample: Sample) -> None:
+    index(sample).unlink()
+
+
+def another_index(sample: Sample) -> None:
+    index(sample).write_bytes(b"{}")
+
+
 def unended(sample: Sample) -> None:
     for record in (sample.folder / "run.json", index(sample)):
         record.write_text(record.read_text().replace('"status": "completed"', '"status": "finishing"'))
@@ -80,8 +88,8 @@ def unfinished(sample: Sample) -> None:
 
 
 REPAIRABLE: dict[Callable[[Sample], object], list[Kind]] = {
-    lambda sample: index(sample).unlink(): [Kind.REBUILD_INDEX],
-    lambda sample: index(sample).write_bytes(b"{}"): [Kind.REBUILD_INDEX],
+    no_index: [Kind.REBUILD_INDEX],
+    another_index: [Kind.REBUILD_INDEX],
     unended: [Kind.END_RECORD],
     promotion_begun: [Kind.FINISH_PROMOTION],
     orphans: [Kind.REMOVE_FILE] * 2,
