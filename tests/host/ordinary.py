@@ -51,8 +51,9 @@ def _typed(arguments: list[str]) -> tuple[int, str, str]:
 def database(data: Path, _: list[list[str]]) -> list[Any]:
     """What every run's database says of marks and leases."""
     found: list[Any] = []
-    for record in RunStore(data, RealDisk()).all():
-        one = RunDatabase(RunStore(data, RealDisk()).folder(record) / DATABASE, clock=ManualClock())
+    store = RunStore(data, RealDisk())
+    for name in store.names():
+        one = RunDatabase(store.folder(store.load(name)) / DATABASE, clock=ManualClock())
         found.append([one.marked("word"), one.lease() is not None])
     return found
 

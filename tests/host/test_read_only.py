@@ -92,8 +92,8 @@ def test_so_it_is_where_the_data_root_can_not_even_be_made(folder: Path) -> None
 @pytest.mark.parametrize("state", ["closed", "live", "left by a crash"])
 def test_the_database_of_a_run_is_read_in_every_state(state: str, data: Path) -> None:
     _writable(data)
-    (record,) = RunStore(data, RealDisk()).all()
-    database = RunDatabase(RunStore(data, RealDisk()).folder(record) / DATABASE, clock=ManualClock())
+    store = RunStore(data, RealDisk())
+    database = RunDatabase(store.folder(store.load(*store.names())) / DATABASE, clock=ManualClock())
     database.acquire("somebody")
     database.mark("word", "said")
     copy = data.with_name("copy")
@@ -142,8 +142,8 @@ def _as_ordinary_user(play: str, data: Path, lines: list[list[str]]) -> list[Any
 
 
 def _run_of(data: Path) -> str:
-    (record,) = RunStore(data, RealDisk()).all()
-    return record.id
+    (name,) = RunStore(data, RealDisk()).names()
+    return name
 
 
 def _sample(folder: Path) -> Sample:

@@ -29,8 +29,8 @@ class Root:
 
     @property
     def run(self) -> str:
-        (record,) = RunStore(self.path, RealDisk()).all()
-        return record.id
+        (name,) = RunStore(self.path, RealDisk()).names()
+        return name
 
     @property
     def run_folder(self) -> Path:
