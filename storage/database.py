@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -40,6 +40,20 @@ CREATE TABLE writes (
 """
 
 
+Connect = Callable[[Path, float], sqlite3.Connection]
+"""Opens a file that waits so many seconds for its lock: a port, so that a test sees each commit, or makes one fail."""
+
+
+def plain_connection(path: Path, patience_s: float) -> sqlite3.Connection:
+    """A connection for any thread that begins and ends its transactions itself; raises sqlite3.Error."""
+    return connection_of(sqlite3.Connection, path, patience_s)
+
+
+def connection_of(kind: type[sqlite3.Connection], path: Path, patience_s: float) -> sqlite3.Connection:
+    """As `plain_connection`, by a connection of one's own kind."""
+    return sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False, factory=kind)
+
+
 class RunDatabase:
     """Opened at its first use, by any thread; blocking, so call it in a thread (the graph's saver is the exception).
 
@@ -55,9 +69,10 @@ class RunDatabase:
         patience_s: float = PATIENCE_S,
         boot: Boot = boot_of_this_machine,
         lasting: bool = False,
+        connect: Connect = plain_connection,
     ) -> None:
         self.path = path
-        self._file = _File(path, patience_s, "FULL" if lasting else "NORMAL")
+        self._file = _File(path, patience_s, "FULL" if lasting else "NORMAL", connect)
         self._leases = LeaseClock(clock, boot)
         self._held: int | None = None
 
@@ -174,10 +189,11 @@ class RunDatabase:
 class _File:
     """The one connection, and the lock that each use of it takes."""
 
-    def __init__(self, path: Path, patience_s: float, synchronous: str) -> None:
+    def __init__(self, path: Path, patience_s: float, synchronous: str, connect: Connect) -> None:
         self.path = path
         self.synchronous = synchronous
         self.patience_s = patience_s
+        self._connect = connect
         self.lock = threading.RLock()
         self.connection: sqlite3.Connection | None = None
         self.commits = 0
@@ -185,7 +201,7 @@ class _File:
 
     def opened(self) -> sqlite3.Connection:
         if self.connection is None:
-            self.connection = _open(self.path, self.patience_s, self.synchronous)
+            self.connection = _prepared(self._connect(self.path, self.patience_s), self.path, self.synchronous)
         return self.connection
 
     @contextmanager
@@ -275,8 +291,7 @@ def _inside_guarded() -> StorageFailed:
     return StorageFailed("A checkpoint can't be saved inside guarded(): it would be undone with it.")
 
 
-def _open(path: Path, patience_s: float, synchronous: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
+def _prepared(connection: sqlite3.Connection, path: Path, synchronous: str) -> sqlite3.Connection:
     try:
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         with suppress(sqlite3.OperationalError):  # of two that open a new file at once, one makes it WAL for both

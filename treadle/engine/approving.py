@@ -123,4 +123,4 @@ def _read(disk: Disk, folder: Path, path: str) -> Json:
 
 
 def _database(services: Services, record: RunRecord) -> RunDatabase:
-    return RunDatabase(services.store.folder(record) / DATABASE, clock=services.clock)
+    return RunDatabase(services.store.folder(record) / DATABASE, clock=services.clock, connect=services.connect)

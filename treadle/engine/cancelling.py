@@ -34,7 +34,7 @@ async def cancel_run(services: Services, driving: Driving, ask_for: AskFor, run_
 
 def _leave_word(services: Services, record: RunRecord) -> None:
     """Whoever holds the lease sees the mark within a second."""
-    database = RunDatabase(services.store.folder(record) / DATABASE, clock=services.clock)
+    database = RunDatabase(services.store.folder(record) / DATABASE, clock=services.clock, connect=services.connect)
     try:
         database.mark(CANCEL_MARK, "requested")
     finally:

@@ -16,6 +16,7 @@ from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, Pr
 from ..graph.state import RunState
 from ..nodes.deps import in_thread
 from ..nodes.start_request import StartRequest, start_request
+from ..storage.database import Connect
 from ..storage.disk import Disk
 from ..storage.lasting_disk import Durability
 from ..storage.runs import RunRecord
@@ -66,6 +67,7 @@ class Engine(Reader):
         clock: Clock | None = None,
         ids: Ids | None = None,
         disk: Disk | None = None,
+        connect: Connect | None = None,
         presets: PresetStore | None = None,
         assembler: PromptAssembler | None = None,
         durability: Durability | None = None,
@@ -75,7 +77,7 @@ class Engine(Reader):
     ) -> None:
         given = {
             "transport": transport, "sockets": sockets, "secrets": secrets, "clock": clock, "ids": ids, "disk": disk,
-            "presets": presets, "assembler": assembler,
+            "connect": connect, "presets": presets, "assembler": assembler,
         }  # fmt: skip
         ports = {name: port for name, port in given.items() if port is not None}
         settings = {"durability": durability, "wire_log": wire_log, "reply_limit": reply_limit}

@@ -77,7 +77,9 @@ def open_run(services: Services, record: RunRecord, ask_for: AskFor) -> Run:
 def _folder(services: Services, record: RunRecord) -> RunFolder:
     """The lease first: whoever had it may still have been writing when the record was read."""
     path = services.store.folder(record)
-    database = RunDatabase(path / DATABASE, clock=services.clock, lasting=services.outlasts_power_loss())
+    database = RunDatabase(
+        path / DATABASE, clock=services.clock, lasting=services.outlasts_power_loss(), connect=services.connect
+    )
     epoch = database.acquire(services.holder)
     try:
         newest = services.store.load(record.id)

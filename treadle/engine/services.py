@@ -21,6 +21,7 @@ from ..graph.ports import ChatHost, Clock, Ids, ModelSockets, ModelTransport, Pr
 from ..nodes.assembly.plain import PlainAssembler
 from ..nodes.profile_rules import checked_profile
 from ..storage.connections import ConnectionFiles
+from ..storage.database import Connect, plain_connection
 from ..storage.disk import Disk, RealDisk
 from ..storage.lasting_disk import DURABILITIES, Durability, LastingDisk
 from ..storage.mcp_servers import McpServersFile
@@ -70,6 +71,8 @@ class Services:
     durability: Durability | None = None
     """What a change on disk must outlast. "process": the death of the process; only what others may see next waits for
     the platter. "power": every change waits for it. None: as the data root's settings file says, else "process"."""
+    connect: Connect = plain_connection
+    """How the `run.sqlite` of a run is opened."""
     wire_log: WireLevel | None = None
     """What is kept of the calls to the model: nothing, all but the bodies, or the bodies too. None: as the data root's
     settings file says, else all but the bodies."""
