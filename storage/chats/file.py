@@ -165,50 +165,52 @@ class OpenChat:
         return self._handle.read(size)
 
     def append(self, cursor: ChatCursor, message: Message) -> None:
-        """One more line after the last. Raises HostFailed `commit.cursor_integrity` or `commit.save_failed`."""
+        """One more line after the last. Raises HostFailed `commit.cursor_integrity` or `commit.save_failed`.
+
+        Here too the file is replaced whole: half a line at its end would be a damaged chat, and nobody's to mend.
+        """
         data = dumps(message)
         newline = self._newline()
-        data = data + newline if self._ends_with_newline() else newline + data
-        self._check(cursor)
-        try:
-            self._disk.append(self._target, data, durable=True)
-        except OSError as error:
-            raise self._save_failed(error, self._cut_back()) from error
+        whole = self._whole()
+        self._save(cursor, whole + (data + newline if whole.endswith(b"\n") else newline + data))
 
     def rewrite(self, cursor: ChatCursor, message: Message) -> None:
-        """Another message in the line at the cursor; the bytes before and after it stay. Raises as `append`.
-
-        The file is replaced whole, so a crash leaves the old chat or the new one.
-        """
-        self._handle.seek(0)
-        whole = self._handle.read()
+        """Another message in the line at the cursor; the bytes before and after it stay. Raises as `append`."""
+        whole = self._whole()
         end = whole.find(b"\n", cursor.offset)
         old = whole[cursor.offset :] if end < 0 else whole[cursor.offset : end]
         after = cursor.offset + len(old.removesuffix(b"\r"))
-        self._check(cursor)
-        self._replace(whole[: cursor.offset] + dumps(message) + whole[after:])
+        self._save(cursor, whole[: cursor.offset] + dumps(message) + whole[after:])
 
     def remove_last(self, cursor: ChatCursor) -> None:
         """The message in the line at the cursor goes, with the line end that `append` gave it. Raises as `rewrite`.
 
         Lines after it must be blank: they stay.
         """
-        self._handle.seek(0)
-        whole = self._handle.read()
+        whole = self._whole()
         end = whole.find(b"\n", cursor.offset) + 1
         if end:
             kept = whole[: cursor.offset] + whole[end:]
         else:
             kept = whole[: cursor.offset].removesuffix(b"\n").removesuffix(b"\r")
-        self._check(cursor)
-        self._replace(kept)
+        self._save(cursor, kept)
 
-    def _replace(self, data: bytes) -> None:
+    def _whole(self) -> bytes:
+        self._handle.seek(0)
+        return self._handle.read()
+
+    def _save(self, cursor: ChatCursor, whole: bytes) -> None:
+        """Put a new file in the chat's place, so that a crash leaves the old chat or the new one."""
+        self._check(cursor)
         try:
             self._sweep()
-            self._disk.replace(self._target, data, durable=True)
+            self._disk.replace(self._target, whole, durable=True)
         except OSError as error:
-            raise self._save_failed(error, "the chat is as it was") from error
+            reason = error.strerror or str(error)
+            raise HostFailed(
+                f"The chat file {self._path} could not be saved ({reason}); the chat is as it was.",
+                code="commit.save_failed",
+            ) from error
 
     def _lines(self) -> Iterator[ChatLine]:
         offset = 0
@@ -224,10 +226,6 @@ class OpenChat:
         self._handle.seek(0)
         return b"\r\n" if self._handle.readline().endswith(b"\r\n") else b"\n"
 
-    def _ends_with_newline(self) -> bool:
-        self._handle.seek(max(0, self._size - 1))
-        return self._handle.read(1) == b"\n"
-
     def _check(self, cursor: ChatCursor) -> None:
         status = self._target.stat()
         if (cursor.size, cursor.modified_ns) != (status.st_size, status.st_mtime_ns):
@@ -242,21 +240,6 @@ class OpenChat:
         for path in self._target.parent.iterdir():
             if path.name.startswith(f"{self._target.name}.") and is_temporary(path.name):
                 self._disk.remove(path)
-
-    def _cut_back(self) -> str:
-        """Undo what a failed append may have left; says how the chat stands now."""
-        try:
-            if self._target.stat().st_size > self._size:
-                self._disk.truncate(self._target, self._size)
-        except OSError:
-            return "a part of the new line may stand at its end"
-        return "the chat is as it was"
-
-    def _save_failed(self, error: OSError, state: str) -> HostFailed:
-        reason = error.strerror or str(error)
-        return HostFailed(
-            f"The chat file {self._path} could not be saved ({reason}); {state}.", code="commit.save_failed"
-        )
 
     def _number(self, offset: int) -> int:
         """The one-based number of the line at a byte offset."""

@@ -182,7 +182,7 @@ async def test_a_chat_that_is_gone_takes_no_commit(host: ChatFolderHost) -> None
 async def test_a_commit_that_found_the_disk_full_can_be_repeated(tmp_path: Path) -> None:
     path = write_chat(tmp_path, GREETING)
     disk = FaultyDisk(RealDisk())
-    disk.fail("append", error=errno.ENOSPC, after_bytes=40, times=1)
+    disk.fail("replace", error=errno.ENOSPC, times=1)
     host = ChatFolderHost(tmp_path, clock=StillClock(), disk=disk)
     request = commit_request("A fox.", head_of(GREETING))
 

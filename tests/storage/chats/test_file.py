@@ -200,7 +200,6 @@ def test_a_full_disk_leaves_the_chat_as_it_was(path: Path, save: Callable[[Path,
     before = chat_bytes(GREETING)
     path.write_bytes(before)
     disk = FaultyDisk(RealDisk())
-    disk.fail("append", error=errno.ENOSPC, after_bytes=7)
     disk.fail("replace", error=errno.ENOSPC)
 
     with ChatFile(path, disk).opened(to_save=True) as chat, pytest.raises(HostFailed) as refused:
@@ -214,24 +213,14 @@ def test_a_full_disk_leaves_the_chat_as_it_was(path: Path, save: Callable[[Path,
     assert path.read_bytes() == before
 
 
-def test_what_a_failed_append_could_not_take_back_is_told(path: Path) -> None:
-    path.write_bytes(chat_bytes(GREETING))
-    disk = FaultyDisk(RealDisk())
-    disk.fail("append", error=errno.EIO, after_bytes=7)
-    disk.fail("truncate", error=errno.EIO)
-
-    with ChatFile(path, disk).opened(to_save=True) as chat, pytest.raises(HostFailed, match="a part of the new line"):
-        chat.append(chat.cursor(), QUESTION)
-
-
-def test_an_append_writes_only_the_new_line(path: Path) -> None:
+def test_an_append_puts_a_whole_file_in_place_so_that_no_crash_leaves_half_a_line(path: Path) -> None:
     path.write_bytes(chat_bytes(GREETING))
     disk = FaultyDisk(RealDisk())
 
     with ChatFile(path, disk).opened(to_save=True) as chat:
         chat.append(chat.cursor(), QUESTION)
 
-    assert [(touch.operation, touch.size) for touch in disk.log] == [("append", len(dumps(QUESTION)) + 1)]
+    assert [(touch.operation, touch.size) for touch in disk.log] == [("replace", len(chat_bytes(GREETING, QUESTION)))]
 
 
 def test_a_rewrite_keeps_permissions_and_a_link_and_clears_what_a_crash_left(tmp_path: Path) -> None:
