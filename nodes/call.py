@@ -305,9 +305,15 @@ def _change(run: Run, seat: Seat, change: FileChange, opening: list[Change], beg
     result = answered(seat.call, change.answer)
     result_file, *told = result_changes(run, seat, result, elapsed_ms(began, clock))
     effect = {"path": change.path, "preSha256": change.pre_sha256, "postSha256": change.post_sha256}
-    write = Do(lambda: run.workspace.write_bytes(change.path, change.data))
-    _make(run, seat, *_kept_before(run, change), result_file, *opening, *_started(run, seat, effect), write, *told)
+    write = [] if _is_made(run, seat, change) else [Do(lambda: run.workspace.write_bytes(change.path, change.data))]
+    _make(run, seat, *_kept_before(run, change), result_file, *opening, *_started(run, seat, effect), *write, *told)
     run.observe(seat.arguments, result, change.pre_sha256)
+
+
+def _is_made(run: Run, seat: Seat, change: FileChange) -> bool:
+    """Whether a crash came after the file was written: then it is not written again."""
+    begun = _find(run, seat, EventType.TOOL_CALL_STARTED) is not None
+    return begun and run.workspace.sha256(change.path) == change.post_sha256
 
 
 def _kept_before(run: Run, change: FileChange) -> list[Change]:

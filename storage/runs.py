@@ -191,6 +191,11 @@ class RunStore:
         except OSError as error:
             raise storage_failed(error, f"saving the record of run {record.id}") from error
 
+    def settle(self, record: RunRecord) -> None:
+        """Bring the index copy of a run that has ended to what `run.json` says: a crash may have come between the two."""
+        if self._read(self._index(record.id)) != record:
+            self.save(record)
+
     def load(self, run_id: str) -> RunRecord:
         """The record as `run.json` has it; raises NotFound, or InvalidData where a file is damaged."""
         indexed = self.indexed(run_id)

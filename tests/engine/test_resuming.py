@@ -175,10 +175,25 @@ async def test_a_change_that_a_crash_hid_is_made_once_where_the_file_tells(stage
     stage.forget_after("tool_call_started")
     if not done:
         (stage.run_folder() / "output" / "main.md").unlink()
+    stage.disk.log.clear()
     played = await _resume(stage, words.COMMIT_AND_FINISH)
 
+    writes = [touch for touch in stage.disk.log if touch.operation == "replace" and touch.path.name == "main.md"]
+    assert len(writes) == (0 if done else 1)
     assert played.files == {"output/main.md": words.DRAFT}
     _ended_as_ever(played)
+
+
+async def test_the_index_of_a_run_that_ended_is_brought_to_its_end(stage: Stage) -> None:
+    """The process was killed between the record and its copy."""
+    await stage.play(words.WRITE, words.COMMIT_AND_FINISH)
+    (index,) = stage.root.glob("*/*/index/runs/*.json")
+    ended = index.read_bytes()
+    index.write_bytes(ended.replace(b'"completed"', b'"finishing"'))
+    async with stage.show() as show:
+        await show.resume()
+
+    assert index.read_bytes() == ended
 
 
 async def test_a_run_that_nobody_knows_can_not_go_on(stage: Stage) -> None:

@@ -30,6 +30,7 @@ async def resume(
     on this machine; and a saved state that can't be read is told anew by the journal.
     """
     if record.status.is_terminal and await in_thread(lambda: _is_told(services, record)):
+        await in_thread(lambda: services.store.settle(record))
         return record
     if force:
         await in_thread(lambda: set_damaged_aside(services, record))
