@@ -29,13 +29,17 @@ Opening = Callable[[], Sequence[Change]]
 async def attempt(state: RunState, deps: Deps, opening: Opening) -> Update:
     """Make attempt `state.attempt` of round `state.round`; what `opening` gives is recorded in the hop of its start.
 
-    An answer that is stored already is not paid for again.
+    An answer that is stored already is not paid for again, and an attempt that failed and is told is not made again.
     """
     run = deps.run
     if run.folder.ledger.find(EventType.MODEL_RESPONSE_STORED, round=state.round) is not None:
         turn = await in_thread(lambda: _stored_turn(run, state.round, opening))
         await run.record(*_told(state.round, turn))
         return await _answered(state, run, turn)
+    if _failed_before(run, state):
+        return _transient(
+            state, run.profile.retry_interval_ms
+        )  # a longer wait the server asked for began before the crash
     started = {"round": state.round, "attempt": state.attempt, "maxRetries": run.profile.max_retries}
     begun = Log(EventType.MODEL_CALL_ATTEMPT_STARTED, started)
     await in_thread(lambda: run.folder.apply(*opening(), *_switched(run, state), begun))
@@ -112,11 +116,21 @@ async def _refused(
     too_long = wait > max(profile.retry_max_wait_ms, profile.retry_interval_ms)
     if error.retryable and state.attempt <= profile.max_retries and not too_long:
         await run.record(*logged, _failed(started, str(error), retryable=True, will_retry=True))
-        return Update(Outcome.TRANSIENT, {"round": state.round, "attempt": state.attempt, "wait_ms": wait})
+        return _transient(state, wait)
     await run.record(*logged, _failed(started, str(error), retryable=error.retryable, will_retry=False))
     if too_long and error.retry_after_ms is not None:
         error.details = {**error.details, "retryAfterMs": error.retry_after_ms}
     raise error
+
+
+def _failed_before(run: Run, state: RunState) -> bool:
+    """Whether a crash came after this attempt was told to have failed and to be followed by another."""
+    failed = run.folder.ledger.find(EventType.MODEL_CALL_ATTEMPT_FAILED, round=state.round, attempt=state.attempt)
+    return failed is not None and failed.payload["willRetry"]
+
+
+def _transient(state: RunState, wait_ms: int) -> Update:
+    return Update(Outcome.TRANSIENT, {"round": state.round, "attempt": state.attempt, "wait_ms": wait_ms})
 
 
 def _on_the_wire(run: Run, state: RunState, heard: Sequence[WireCall]) -> list[Change]:

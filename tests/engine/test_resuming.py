@@ -34,6 +34,17 @@ async def test_a_second_attempt_that_was_left_is_made_again_as_the_second(stage:
     assert played.messages[-1]["mes"] == words.DRAFT
 
 
+async def test_an_attempt_that_is_told_to_have_failed_is_not_made_again(stage: Stage) -> None:
+    await _leave(stage, words.BUSY, never)
+    stage.forget_after("model_call_attempt_failed")
+    played = await _resume(stage, words.WRITE, words.COMMIT_AND_FINISH)
+
+    assert played.requests == 4  # the one that was busy, the one that was left, and two of the second engine
+    assert _attempts(played) == [(1, 1), (1, 2), (2, 1)]
+    assert played.types.count("model_call_attempt_failed") == 1
+    assert played.types.count("model_call_retry_scheduled") == 1
+
+
 async def test_a_wait_for_the_next_attempt_is_waited_again(stage: Stage) -> None:
     stage = Stage(stage.root.parent / "waiting", sleepers_wait=True)
     async with stage.show(words.BUSY) as show:
