@@ -193,7 +193,7 @@ class RunStore:
 
     def settle(self, record: RunRecord) -> None:
         """Bring the index copy of a run that has ended to what `run.json` says: a crash may have come between the two."""
-        if self._read(self._index(record.id)) != record:
+        if self.indexed(record.id) != record:
             self.save(record)
 
     def load(self, run_id: str) -> RunRecord:
