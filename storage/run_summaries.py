@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..graph.errors import JournalDamaged
+from ..graph.errors import InvalidInput, JournalDamaged
 from ..graph.events import TERMINAL_EVENTS, Event, EventType, event
 from ..graph.identity import RunId
 from ..graph.jsontext import Json, dumps, is_object, loads
@@ -87,7 +87,9 @@ class RunSummaries:
 
     def _keep(self, run: RunRecord | IndexEntry, projection: Projection) -> None:
         told = {"schemaVersion": VERSION, "runId": run.id, "sourceRunUpdatedAt": run.updated_at, **projection.to_json()}
-        with suppress(OSError):  # a folder that can only be read is listed all the same
+        with suppress(
+            OSError, InvalidInput
+        ):  # where nothing can be written, or the settings are wrong, runs are listed all the same
             self._disk.replace(self.file(run.id), dumps(told, pretty=True))
 
 

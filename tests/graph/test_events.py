@@ -26,6 +26,7 @@ LEVELS = {
     },
     Level.ERROR: {
         "chat_commit_failed",
+        "committed_message_rollback_failed",
         "persistent_changes_commit_failed",
         "persistent_state_metadata_update_failed",
         "run_failed",

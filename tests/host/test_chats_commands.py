@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from treadle.engine.services import SystemClock
 from treadle.graph.status import RunStatus
 from treadle.host.cli import exit_code
 from treadle.storage.database import RunDatabase
 from treadle.storage.runs import DATABASE
-from treadle.testkit.ports import ManualClock
 
 from ..storage.chats.samples import GREETING, STABLE_ID, write_chat
 from ..storage.run_shelf import RunShelf
@@ -65,7 +65,7 @@ def test_nothing_goes_where_nobody_can_be_asked(
 
 def test_a_run_under_way_is_named(shelf: RunShelf, chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = shelf.put("run_3", chat=STABLE_ID, status=RunStatus.CALLING_MODEL)
-    database = RunDatabase(shelf.store.folder(record) / DATABASE, clock=ManualClock(now=4_000_000_000.0))
+    database = RunDatabase(shelf.store.folder(record) / DATABASE, clock=SystemClock())
     database.acquire("somebody")
     database.close()
 

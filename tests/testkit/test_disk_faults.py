@@ -21,7 +21,7 @@ Place = tuple[Operation, str, int]
 MAIN: Place = ("replace", "output/main.md", 1)
 SAMPLES: dict[Name, tuple[Place, ...]] = {
     "full once": (("replace", "runs/run_1/run.json", 1), MAIN, ("replace", "persist/notes.md", 2)),
-    "full until healed": (("append", "events.jsonl", 2), ("append", "tea.jsonl", 1), ("replace", "index/runs/*", -1)),
+    "full until healed": (("append", "events.jsonl", 2), ("replace", "tea.jsonl", 1), ("replace", "index/runs/*", -1)),
     "broken once": (("read_plain", "output/main.md", 1), ("replace", "tool-results/*", 4)),
     "broken until healed": (("replace", "runs/run_1/run.json", 2), ("replace", "checkpoints/content/*", 1)),
 }
@@ -95,7 +95,7 @@ class Forgetful(PassingDisk):
     [
         (Deaf, MAIN, "does not say"),
         (Untidy, MAIN, "output/main.md.0123456789abcdef.tmp was left behind"),
-        (Torn, ("replace", "tea.jsonl", 1), "tea.jsonl is not as it was written"),
+        (Torn, ("replace", "tea.jsonl", 2), "tea.jsonl is not as it was written"),
         (Forgetful, ("append", "events.jsonl", 9), "can't be read"),
     ],
 )

@@ -25,7 +25,7 @@ def list_runs(
     status: Annotated[
         list[RunStatus] | None, typer.Option("--status", help="Only such ones; may be given several times.")
     ] = None,
-    limit: Annotated[int, typer.Option(help="How many, newest first: 1 to 200.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many, newest first.")] = 50,
     before: Annotated[
         str | None, typer.Option("--before", metavar="RUN", help="Only those that stand after it.")
     ] = None,

@@ -21,7 +21,6 @@ from ..graph.jsontext import Json
 from ..graph.paths import ROOTS
 from ..graph.status import STATUS_OF_END
 from ..storage.disk import Disk, RealDisk
-from ..storage.folder_lock import LOCK_FILE
 from ..storage.journal import read_journal
 from ..storage.journal_lines import MAX_LIMIT
 from ..storage.runs import DATABASE, EVENTS, RunRecord, RunStore
@@ -311,7 +310,7 @@ def _all_files(scene: Scene) -> list[Path]:
     """But the run's database, which is not written through the port, and locks."""
     beside = {path.parent for path in scene.shown}
     found = [path for folder in (scene.data_root, *beside) for path in _below(folder)]
-    return [path for path in found if not path.name.startswith(DATABASE) and path.name != LOCK_FILE]
+    return [path for path in found if not path.name.startswith(DATABASE) and path.suffix != ".lock"]
 
 
 def _end(left: Left) -> str | None:
