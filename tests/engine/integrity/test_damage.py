@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from treadle.graph.jsontext import dumps, loads
+from treadle.graph.jsontext import Json, dumps, is_list, is_object, loads
 
 from .samples import Sample
 
@@ -34,11 +34,12 @@ _UNTOLD = re.compile(rb'"createdAt": "[^"]*"')
 """The one word of such a file that nothing else tells: a checkpoint's time."""
 NEEDLESS = re.compile(r"wire/.*")
 """Files whose loss nothing tells."""
+ODD: list[Json] = [None, 0, -1, True, "", "../..", "\x00", "\ud800", [], {}, [[]], 2**70, 1.5]
 SHA256 = re.compile(rb"\b[0-9a-f]{64}\b")
 
 
 @contextmanager
-def damaged(whole: Sample) -> Iterator[Sample]:
+def damaged(whole: Sample) -> Generator[Sample]:
     with tempfile.TemporaryDirectory() as folder:
         yield whole.copy(Path(folder) / "data")
 
@@ -123,17 +124,16 @@ def _a_journal_cut_anywhere(whole: Sample, data: st.DataObject) -> None:
         assert sample.found(faults_only=size < len(before) - 1)
 
 
-def _replaced(value: object, data: st.DataObject, odd: object) -> object:
+def _replaced(value: Json, data: st.DataObject, odd: Json) -> Json:
+    """The value with something odd at a place in it, or in place of all of it."""
     deeper = data.draw(st.integers(0, 4)) > 0
-    match value:
-        case dict() if value and deeper:
-            key = data.draw(st.sampled_from(sorted(value)))
-            return {**value, key: _replaced(value[key], data, odd)}
-        case list() if value and deeper:
-            at = data.draw(st.integers(0, len(value) - 1))
-            return [*value[:at], _replaced(value[at], data, odd), *value[at + 1 :]]
-        case _:
-            return odd
+    if is_object(value) and value and deeper:
+        key = data.draw(st.sampled_from(sorted(value)))
+        return {**value, key: _replaced(value[key], data, odd)}
+    if is_list(value) and value and deeper:
+        at = data.draw(st.integers(0, len(value) - 1))
+        return [*value[:at], _replaced(value[at], data, odd), *value[at + 1 :]]
+    return odd
 
 
 @FEW

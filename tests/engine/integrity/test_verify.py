@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from treadle.engine.engine import Engine
 from treadle.engine.integrity.verify import CHECKS, verify
 from treadle.engine.services import Services
 from treadle.graph.errors import NotFound
-from treadle.graph.jsontext import dumps, loads
+from treadle.graph.jsontext import Json, dumps, loads
 
 from ...scenarios import words
 from ...scenarios.hosts import never
@@ -22,9 +21,13 @@ from ..raw_answers import LIST, NAMES, spoken
 from .samples import Sample, failed
 
 
-def change(file: Path, alter: Callable[[dict[str, object]], object]) -> None:
+def change(file: Path, *keys: str, to: Json) -> None:
+    """Put another value at this place of a JSON file."""
     stored = loads(file.read_bytes())
-    alter(stored)
+    inner = stored
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = to
     file.write_bytes(dumps(stored, pretty=True))
 
 
@@ -150,23 +153,23 @@ def test_words_of_an_event_that_no_longer_agree_are_found(
 
 
 @pytest.mark.parametrize(
-    ("file", "alter", "check", "path"),
+    ("file", "place", "value", "check", "path"),
     [
-        ("run.json", lambda it: it.update(status="failed"), "record", "$.status"),
-        ("run.json", lambda it: it.update(workspaceId="chat_0"), "record", "$.workspaceId"),
-        ("run.json", lambda it: it.update(profile={"sha256": "0" * 64}), "inputs", None),
-        ("manifest.json", lambda it: it.update(createdAt="2020-01-01T00:00:00.000Z"), "inputs", None),
-        ("input/generation_intent.json", lambda it: it.update(source="elsewhere"), "inputs", None),
-        ("input/resolved_profile.json", lambda it: it.pop("tools"), "inputs", None),
-        ("checkpoints/cp_000001/checkpoint.json", lambda it: it.update(eventSeq=1), "checkpoints", "$.eventSeq"),
-        ("checkpoints/cp_000001/checkpoint.json", lambda it: it.update(runId="run_2"), "checkpoints", "$.runId"),
-        ("model-responses/round-001.json", lambda it: it["response"].update(text="Hm."), "custody", "$.response.text"),
+        ("run.json", "status", "failed", "record", "$.status"),
+        ("run.json", "workspaceId", "chat_0", "record", "$.workspaceId"),
+        ("run.json", "profile", {"sha256": "0" * 64}, "inputs", None),
+        ("manifest.json", "createdAt", "2020-01-01T00:00:00.000Z", "inputs", None),
+        ("input/generation_intent.json", "source", "elsewhere", "inputs", None),
+        ("input/resolved_profile.json", "tools", None, "inputs", None),
+        ("checkpoints/cp_000001/checkpoint.json", "eventSeq", 1, "checkpoints", "$.eventSeq"),
+        ("checkpoints/cp_000001/checkpoint.json", "runId", "run_2", "checkpoints", "$.runId"),
+        ("model-responses/round-001.json", "response.text", "Hm.", "custody", "$.response.text"),
     ],
 )
 def test_a_file_that_says_something_else_is_found_by_its_place(
-    run: Sample, file: str, alter: Callable[[dict[str, object]], object], check: str, path: str | None
+    run: Sample, file: str, place: str, value: Json, check: str, path: str | None
 ) -> None:
-    change(run.folder / file, alter)
+    change(run.folder / file, *place.split("."), to=value)
 
     report = run.verified()
 
@@ -180,7 +183,7 @@ def test_arguments_and_results_are_held_against_what_they_belong_to(run: Sample)
     written = next(file for file in (run.folder / "tool-args").iterdir() if words.DRAFT in file.read_text("utf-8"))
     written.write_text(written.read_text("utf-8").replace("tide", "moon"), "utf-8")
     result = next(file for file in (run.folder / "tool-results").iterdir() if "write_file" in file.read_text("utf-8"))
-    change(result, lambda it: it.update(callId="call_of_nobody"))
+    change(result, "callId", to="call_of_nobody")
 
     report = run.verified()
 

@@ -18,7 +18,7 @@ from ...storage.disk import storage_failed
 from ...storage.persist_records import SNAPSHOT, PersistSnapshot, persist_snapshot
 from ...storage.runs import DATABASE, EVENTS, RunRecord, run_record
 from ..services import Services
-from .journal_lines import Line, Scan, scan
+from .journal_lines import Line, Scan, are_texts, scan
 from .payloads import misfit
 from .report import Finding
 
@@ -84,7 +84,7 @@ class Evidence:
         if id not in self._checkpoints:
             found = self.contents.load(id)
             texts = (found.id, found.run_id, found.created_at, found.reason)
-            if not all(isinstance(text, str) for text in texts) or not _are_stamps(found.files):
+            if not are_texts(*texts) or not _are_stamps(found.files):
                 raise InvalidData(f"checkpoints/{id}/checkpoint.json is damaged: its fields are of other types")
             self._checkpoints[id] = found
         return self._checkpoints[id]
@@ -170,14 +170,14 @@ def parsed(data: bytes, name: str) -> Json:
 
 def _are_stamps(files: tuple[FileStamp, ...]) -> bool:
     """Stamps are read back without a look at what they hold."""
-    return all(isinstance(file.path, str) and _SHA256.fullmatch(str(file.sha256)) for file in files)
+    return all(are_texts(file.path) and _SHA256.fullmatch(str(file.sha256)) for file in files)
 
 
 def _record(services: Services, folder: Path) -> RunRecord | TreadleError:
     try:
         found = run_record(parsed(read_file(services, folder / RECORD, RECORD), RECORD))
         texts = (found.id, found.workspace_id, found.stable_chat_id, found.generation_type, found.created_at)
-        if not all(isinstance(text, str) for text in texts):
+        if not are_texts(*texts):
             raise TypeError("its fields are of other types")
         return found
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -103,9 +103,14 @@ def _event_in(raw: bytes) -> Event | str:
     if odd:
         return f"an object with other keys than an event's: {', '.join(odd)}"
     texts = (found.id, found.run_id, found.timestamp, found.level, found.type)
-    if type(found.seq) is not int or not all(isinstance(text, str) for text in texts):
+    if type(found.seq) is not int or not are_texts(*texts):
         return "an event whose fields are of other types"
     return found
+
+
+def are_texts(*values: object) -> bool:
+    """Whether they are what records that were read back promise of them unseen."""
+    return all(isinstance(value, str) for value in values)
 
 
 def _what(raw: bytes) -> str:

@@ -110,17 +110,25 @@ def _statuses(evidence: Evidence) -> Generator[Finding]:
         if event.type == EventType.RUN_RESUMED:
             resumed = True
         elif event.type == EventType.STATUS_CHANGED:
-            try:
-                wanted = RunStatus(event.payload["status"])
-                # a graph of somebody else's goes on without a word of it in the journal
-                if not follow(current, wanted, resumed=resumed or elsewhere):
-                    raise StatusRefused(f"a run that is {current} becomes {wanted}")
-            except ValueError:
+            wanted = _STATUSES.get(event.payload["status"])
+            if wanted is None:
                 yield line.finding("a status that there is", f"tells {event.payload['status']!r}", _LOST)
                 continue
-            except StatusRefused as refused:
-                yield line.finding("a status that may follow the one before it", f"tells that {refused.message}", _LOST)
+            # a graph of somebody else's goes on without a word of it in the journal
+            fault = _refused(current, wanted, resumed=resumed or elsewhere)
+            if fault:
+                yield line.finding("a status that may follow the one before it", f"tells that {fault}", _LOST)
             current, resumed = wanted, False
+
+
+_STATUSES = {str(status): status for status in RunStatus}
+
+
+def _refused(current: RunStatus, wanted: RunStatus, *, resumed: bool) -> str | None:
+    try:
+        return None if follow(current, wanted, resumed=resumed) else f"a run that is {current} becomes {wanted}"
+    except StatusRefused as refused:
+        return refused.message
 
 
 def _end(evidence: Evidence) -> Generator[Finding]:

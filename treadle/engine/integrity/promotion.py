@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 from ...graph.errors import InvalidData, NotFound
 from ...graph.events import EventType
-from ...graph.jsontext import Json
+from ...graph.jsontext import Json, is_object
 from ...storage.file_map import files_after
 from ...storage.persist import MANIFEST, STATES
 from ...storage.persist_records import promotion_of
@@ -59,8 +59,9 @@ def _state(evidence: Evidence, line: Line) -> Generator[Finding]:
 def _held(evidence: Evidence, line: Line) -> Generator[Finding]:
     before = [each.event for each in evidence.lines if each.event.seq < line.event.seq]
     held = {str(path): sha256 for path, sha256 in files_after(evidence.lent, before, evidence.checkpoint).items()}
-    for index, change in enumerate(line.event.payload["changes"]):
-        path = change.get("path") if isinstance(change, dict) else None
+    changes: list[Json] = line.event.payload["changes"]
+    for index, change in enumerate(changes):
+        path = change.get("path") if is_object(change) else None
         if path is None or held.get(path) != change.get("sha256"):
             expected = f"sha256 {held.get(path or '')} of {path}, as the run held it"
             yield line.finding(expected, "tells another", _LOST, f"$.payload.changes[{index}]")

@@ -93,8 +93,11 @@ def _unfinished(top: Path, live: frozenset[Path]) -> Iterator[Path]:
 
 
 def _run_of(survey: Survey, file: Path) -> str | None:
-    parts = file.relative_to(survey.root).parts
-    below = survey.tree.relative_to(survey.root).parts
-    inside = parts[len(below) :]
-    in_a_run = parts[: len(below)] == below and len(inside) > 4 and (inside[0], inside[2]) == ("chats", "runs")
-    return inside[3] if in_a_run else None
+    """Whose run the file is in: `chats/<workspace>/runs/<run>/…`."""
+    if not file.is_relative_to(survey.tree):
+        return None
+    match file.relative_to(survey.tree).parts:
+        case "chats", _, "runs", run, _, *_:
+            return run
+        case _:
+            return None
