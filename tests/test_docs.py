@@ -96,7 +96,7 @@ def test_every_link_leads_somewhere(page: str) -> None:
 def test_every_option_that_is_named_exists(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     commands = [["demo"], ["run"], ["graph"], ["resume"], ["approve"], ["cancel"], ["runs", "list"], ["runs", "events"]]
     commands += [["connections", "add"], ["secrets", "set"], ["profiles", "new"], ["profiles", "save"]]
-    commands += [["skills", "install"]]
+    commands += [["skills", "install"], ["runs", "fork"], ["runs", "prune"], ["doctor"]]
     for command in commands:
         exit_code([*command, "--help"])
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
