@@ -114,7 +114,9 @@ CASES = {
 
 
 @trap(51, 56)
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if "thousand" in name else ()) for name in CASES]
+)
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.form + "-socket" * line.over_socket)
 async def test_a_bad_answer_ends_the_run_and_nothing_is_done(stage: Stage, line: Line, name: str) -> None:
     bad = CASES[name]

@@ -80,6 +80,7 @@ async def test_half_a_frame_is_a_broken_line(stage: Stage, frame: bytes) -> None
     assert asked == 4
 
 
+@pytest.mark.slow
 @IN_ALL_FORMATS
 async def test_an_answer_over_the_limit_ends_the_run_at_once_and_one_under_it_passes(
     stage: Stage, form: str, changes: dict[str, Json]

@@ -55,6 +55,7 @@ async def test_another_provider_goes_on_inside_a_tool_turn(stage: Stage, before:
     assert all(b"I look, then write." in one.body and DRAFT.encode() in one.body for one in sent if not _builds(one))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), PAIRS, ids=[f"{one}-then-{other}" for one, other in PAIRS])
 async def test_another_provider_goes_on_after_several_turns(stage: Stage, before: str, after: str) -> None:
     await _leave(stage, before, [FIRST, SECOND])

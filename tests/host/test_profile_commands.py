@@ -37,11 +37,18 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@pytest.fixture(scope="module")
+def starter_text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("starter") / "mine.jsonc"
+    assert exit_code(["profiles", "new", "mine", "--out", str(path)]) == 0
+    return path.read_text("utf-8")
+
+
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path: Path, starter_text: str) -> Path:
     """A starter file."""
     path = tmp_path / "mine.jsonc"
-    assert exit_code(["profiles", "new", "mine", "--out", str(path)]) == 0
+    path.write_text(starter_text, "utf-8")
     return path
 
 

@@ -81,6 +81,7 @@ async def test_budgets_and_the_profiles_policy_hold_and_a_denied_call_never_reac
     assert shed.notes == ["fog"]
 
 
+@pytest.mark.slow
 async def test_calls_that_fail_are_told_to_the_model_and_the_run_goes_on(stage: Stage, shed: Shed) -> None:
     failing = (
         call("mcp.shed.add", a="one", b=2), call("mcp.shed.add", a=1), call("mcp.shed.fail"), call("mcp.shed.die", text="x"),
@@ -234,6 +235,7 @@ async def test_a_settings_file_that_anybody_may_write_is_not_obeyed(stage: Stage
         await stage.play(profile=profile("mcp.shed.add"))
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_resumed_calls_no_tool_that_is_not_as_the_model_knows_it(stage: Stage, shed: Shed) -> None:
     await _leave(stage, never, asked=profile("mcp.shed.*"))
     (shed.folder / "later").touch()
