@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 from figures import filesystem
 from grid import markdown
@@ -127,12 +126,11 @@ def list_runs_figures(folder: Path, sizes: Sizes = FULL) -> list[Beside]:
 
     async def listed() -> float:
         async with Engine(folder, None) as engine:
-            list_runs: Any = engine.list_runs
-            await list_runs(limit=50)
+            await engine.list_runs(limit=50)
             times: list[float] = []
             for _ in range(sizes.repeats):
                 began = time.perf_counter()
-                await list_runs(limit=50)
+                await engine.list_runs(limit=50)
                 times.append((time.perf_counter() - began) * 1e3)
             return min(times)
 
@@ -146,7 +144,6 @@ PARTS: dict[str, Callable[[Path, Sizes], list[Beside]]] = {
     "followers": follower_figures,
     "list_runs": list_runs_figures,
 }
-_USUAL = ("resume", "pages", "followers")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -154,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     found: list[Beside] = []
     load = os.getloadavg()[0]
-    for part in given.part or _USUAL:
+    for part in given.part or PARTS:
         folder = Path(tempfile.mkdtemp(prefix="treadle-durability-", dir=given.dir))
         try:
             found += PARTS[part](folder, QUICK if given.quick else FULL)

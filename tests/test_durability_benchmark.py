@@ -35,6 +35,7 @@ def test_every_figure_stands_beside_a_floor(figures: list[dict[str, Json]]) -> N
         ("last page", "tail"),
         ("page from the middle, index lost", "sed"),
         ("round with followers", "with one"),
+        ("list_runs, warm", "reading the index"),
     ]
     assert all(each["ms"] > 0 and each["floor_ms"] > 0 for each in figures)
 
