@@ -58,7 +58,7 @@ async def open_loop(folder: Path, rounds: int, laps: Laps, apart: Apart) -> Loop
     request = parsed(start_request(rounds))
     checked = await checked_start(services, request)
     lay_down(services, checked, request)
-    equipment = equip(checked.profile, request.prompt_snapshot, services.gateway)
+    equipment = equip(checked.equipped.profile, request.prompt_snapshot, services.gateway)
     return Loop(services, checked.record, equipment, apart)
 
 
