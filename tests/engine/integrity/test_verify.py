@@ -18,7 +18,7 @@ from ...scenarios.hosts import never
 from ...scenarios.stage import RUN, Stage
 from ..leaving import leave
 from ..raw_answers import LIST, NAMES, spoken
-from .samples import Sample, failed
+from .samples import STEPS, Sample, failed
 
 
 def change(file: Path, *keys: str, to: Json) -> None:
@@ -308,3 +308,10 @@ async def test_answers_of_every_format_are_what_their_bytes_decode_to(tmp_path: 
     body.write_bytes(body.read_bytes().replace(b"1.10", b"1.11"))
 
     assert failed(verify(Services(sample.root, clock=Stage.found(tmp_path).clock), RUN)) == ["custody"]
+
+
+async def test_a_run_whose_request_held_a_profile_has_nothing_to_be_noted(stage: Stage) -> None:
+    """No file keeps that document, so nobody can tell whether the request was this one."""
+    await stage.play(*STEPS, profile=words.profile())
+
+    assert Sample(stage.root).found(faults_only=False) == ()

@@ -65,6 +65,11 @@ def _kept_sha256(evidence: Evidence) -> str | None:
     return kept.get("sha256") if is_object(kept) else None
 
 
+def _is_kept_whole(record: RunRecord) -> bool:
+    """A profile document that the start request held is kept as it was resolved only, so its request can't be told."""
+    return record.beginning is None or record.beginning.profile_from != "request"
+
+
 def _prompt(evidence: Evidence) -> Generator[Finding]:
     record = evidence.record
     try:
@@ -73,7 +78,7 @@ def _prompt(evidence: Evidence) -> Generator[Finding]:
             asked = StartRequest(record.chat_ref, snapshot, generation_type=record.generation_type)
             check_snapshot(asked)
             yield from _frozen(evidence, asked)
-            if record.input_sha256 not in _possible_sha256s(evidence, record, snapshot):
+            if _is_kept_whole(record) and record.input_sha256 not in _possible_sha256s(evidence, record, snapshot):
                 found = "the files that are kept give no request of that hash"
                 where = f"a start request of sha256 {record.input_sha256}"
                 yield Finding(RECORD, where, found, _UNTOLD, path="$.inputSha256", is_fault=False)
