@@ -6,18 +6,18 @@ The state is saved after each step, so it may be a step behind the journal, and 
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import suppress
 
 from ...graph.errors import InvalidData, TreadleError
 from ...graph.events import EventType
 from ...graph.state import RunState
 from ...storage.runs import DATABASE
 from ...storage.saved_state import state_in
+from ..rewinding.journal_state import contradiction
 from .evidence import Evidence
 from .report import Finding
 
 _AGAIN = "treadle resume RUN says whether the run can go on; a run that ended needs it no more"
-_FOREIGN = "_forked"
-"""In the name of the event of a run that began in the middle of another."""
 
 
 def saved_state(evidence: Evidence) -> Generator[Finding]:
@@ -49,11 +49,25 @@ def saved_state(evidence: Evidence) -> Generator[Finding]:
 
 
 def _agrees(evidence: Evidence, state: RunState) -> Generator[Finding]:
-    """What can be counted in the journal without walking the machine again."""
+    """It is a state that the journal leads to, and the last of them or the one before."""
     if state.run_id != evidence.run_id:
         yield Finding(DATABASE, f"the state of run {evidence.run_id}", f"that of {state.run_id!r}", _AGAIN)
-    if any(_FOREIGN in line.event.type for line in evidence.lines):
-        return  # its counts began in the other run
+        return
+    miscounted = () if any(evidence.of(EventType.RUN_FORKED)) else tuple(_miscounted(evidence, state))
+    yield from miscounted
+    if not 0 <= state.call_index <= len(state.calls):
+        expected = f"a call_index up to {len(state.calls)}"
+        yield Finding(DATABASE, expected, f"call_index {state.call_index}", _AGAIN)
+    elif not miscounted:
+        with suppress(InvalidData, ValueError, LookupError, TypeError, AttributeError):  # odd events are told elsewhere
+            events = [line.event for line in evidence.lines]
+            fault = contradiction(state, evidence.folder, events, evidence.services.disk)
+            if fault is not None:
+                yield Finding(DATABASE, "a state that the journal leads to", fault, _AGAIN)
+
+
+def _miscounted(evidence: Evidence, state: RunState) -> Generator[Finding]:
+    """A fork's counts began in the other run, so they are not asked for here."""
     rounds = [line.event.payload["round"] for line in evidence.of(EventType.MODEL_REQUEST_CREATED)]
     counted = (
         ("round", state.round, max(rounds, default=0)),
@@ -64,6 +78,3 @@ def _agrees(evidence: Evidence, state: RunState) -> Generator[Finding]:
         behind = 1 if not evidence.under_way else told
         if not told - behind <= saved <= told:
             yield Finding(DATABASE, f"{name} {told}, as the journal tells, or one less", f"{name} {saved}", _AGAIN)
-    if not 0 <= state.call_index <= len(state.calls):
-        expected = f"a call_index up to {len(state.calls)}"
-        yield Finding(DATABASE, expected, f"call_index {state.call_index}", _AGAIN)

@@ -9,11 +9,12 @@ from ...graph.errors import InvalidData
 from ...graph.events import Event
 from ...graph.jsontext import Json, loads
 from ...graph.ports import Clock
-from ...graph.state import FIELDS, RunState, restore
+from ...graph.state import RunState
 from ...nodes.derived_state import Answered, AnswerOf, Derived, answered, derived, difference, points
-from ...storage.database import RunDatabase
+from ...storage.database_glance import glance
 from ...storage.disk import Disk, storage_failed
 from ...storage.runs import DATABASE, response_path
+from ...storage.saved_state import state_in
 
 
 def journal_state(run_dir: Path, events: Sequence[Event], disk: Disk) -> Derived | None:
@@ -31,17 +32,8 @@ def settled_points(run_dir: Path, events: Sequence[Event], disk: Disk) -> tuple[
 
 def saved_state(run_dir: Path, run_id: str, clock: Clock) -> RunState | None:
     """What the graph saved last; None where it saved nothing. Raises StateIncompatible, and what RunDatabase raises."""
-    from ...storage.saver import RunFolderSaver
-
-    database = RunDatabase(run_dir / DATABASE, clock=clock)
-    try:
-        found = RunFolderSaver(lambda _: database).get_tuple({"configurable": {"thread_id": run_id}})
-    finally:
-        database.close()
-    if found is None:
-        return None
-    values = found.checkpoint["channel_values"]
-    return restore({name: values[name] for name in FIELDS if name in values})
+    seen = glance(run_dir / DATABASE, run_id, clock)
+    return None if seen is None or seen.newest_state is None else state_in(seen.newest_state)
 
 
 def state_fault(run_dir: Path, run_id: str, events: Sequence[Event], disk: Disk, clock: Clock) -> str | None:
@@ -53,6 +45,11 @@ def state_fault(run_dir: Path, run_id: str, events: Sequence[Event], disk: Disk,
     saved = saved_state(run_dir, run_id, clock)
     if saved is None or not saved.run_id:  # before the first step
         return None
+    return contradiction(saved, run_dir, events, disk)
+
+
+def contradiction(saved: RunState, run_dir: Path, events: Sequence[Event], disk: Disk) -> str | None:
+    """How this state is none that the journal leads to; raises InvalidData for a damaged event or answer."""
     return difference(saved, points(events, _answers(run_dir, disk)))
 
 
