@@ -52,6 +52,8 @@ class _Start:
     state: RunState | None = None
     """From the first step, each of which finds what it has done."""
     checkpoint_id: str | None = None
+    is_told_anew: bool = False
+    """By force: the saved state is lost or can't be read, and the journal told it."""
 
 
 async def _go_on(services: Services, driving: Driving, run: Run, *, force: bool) -> RunRecord:
@@ -61,8 +63,9 @@ async def _go_on(services: Services, driving: Driving, run: Run, *, force: bool)
         raise refusal(run.id, changed)
     start = await _start(driving, run, force=force)
     told: dict[str, Json] = {"fromSeq": folder.journal.last_seq, "epoch": folder.epoch}
-    if changed:
-        told["forced"] = [each.what for each in changed]
+    forced = [*(str(each.what) for each in changed), *(["state"] if start.is_told_anew else [])]
+    if forced:
+        told["forced"] = forced
     folder.resumed = True
     await run.record(created(folder.record), Log(EventType.RUN_RESUMED, told))
     driving.begin(run, start.state, start.checkpoint_id)
@@ -85,7 +88,7 @@ async def _start(driving: Driving, run: Run, *, force: bool) -> _Start:
         return _Start(RunState(run_id=run.id))
     await driving.place(run, point)
     run.folder.ledger.forget_before(point.state.round - 1)
-    return _Start()
+    return _Start(is_told_anew=force)
 
 
 def _is_told(services: Services, record: RunRecord) -> bool:

@@ -75,6 +75,7 @@ async def test_a_damaged_database_is_set_aside_by_force_and_not_without(stage: S
 
     _ended_once(played)
     assert (stage.run_folder() / "run.sqlite.damaged").read_bytes().startswith(b"no database")
+    assert [event.payload["forced"] for event in played.events if event.type == "run_resumed"] == [["state"]]
 
 
 async def test_a_database_that_can_be_read_is_left_where_it_is(stage: Stage) -> None:
