@@ -15,26 +15,16 @@ from .running import KINDS, is_needed, judge, judge_together, passes
 
 SAMPLES = Path(__file__).with_name("samples")
 HOLDS = read_folder(SAMPLES / "holds")
-SLOW = pytest.mark.slow
+pytestmark = pytest.mark.slow  # each sample is a run over HTTP; the cases of a folder are played beside them
 REPLY = json.dumps({"choices": [{"message": {"tool_calls": [{"function": {"name": "skill_list"}}]}}]})
 
 
-def _marked(unit: Unit) -> object:
-    """A crash takes a process of its own, which takes seconds to start."""
-    return pytest.param(unit, id=unit.name, marks=[SLOW] if "crash" in unit.given else [])
-
-
-def _must_fail() -> list[object]:
-    files = sorted((SAMPLES / "fails").glob("*.json"))
-    return [pytest.param(file, id=file.stem, marks=[SLOW] if "never-comes" in file.stem else []) for file in files]
-
-
-@pytest.mark.parametrize("unit", [_marked(unit) for unit in HOLDS.units])
+@pytest.mark.parametrize("unit", HOLDS.units, ids=lambda unit: unit.name)
 def test_a_sample_that_holds_passes(unit: Unit) -> None:
     assert judge(unit) == []
 
 
-@pytest.mark.parametrize("file", _must_fail())
+@pytest.mark.parametrize("file", sorted((SAMPLES / "fails").glob("*.json")), ids=lambda file: file.stem)
 def test_a_sample_that_does_not_hold_fails_and_says_why(file: Path, tmp_path: Path) -> None:
     (tmp_path / file.name).write_bytes(file.read_bytes())
     (unit,) = read_folder(tmp_path).units

@@ -186,6 +186,7 @@ def test_many_damages_of_each_kind(whole: Sample, damage: object) -> None:
     run()
 
 
+@pytest.mark.slow
 def test_each_file_that_is_lost_is_found(whole: Sample) -> None:
     for path in files(whole, left_out=NEEDLESS.pattern):
         with damaged(whole) as sample:
@@ -194,6 +195,7 @@ def test_each_file_that_is_lost_is_found(whole: Sample) -> None:
             assert sample.found(), path
 
 
+@pytest.mark.slow
 def test_each_file_that_is_empty_or_a_folder_is_found(whole: Sample) -> None:
     for path in files(whole, left_out=NEEDLESS.pattern):
         with damaged(whole) as sample:
