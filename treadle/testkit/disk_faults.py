@@ -20,6 +20,7 @@ from ..graph.events import TERMINAL_EVENTS, Event, EventType
 from ..graph.jsontext import Json
 from ..graph.paths import ROOTS
 from ..graph.status import STATUS_OF_END
+from ..storage.connections import SETTINGS
 from ..storage.disk import Disk, RealDisk
 from ..storage.journal import read_journal
 from ..storage.journal_lines import MAX_LIMIT
