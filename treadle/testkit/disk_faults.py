@@ -228,8 +228,8 @@ class _Trial:
     def _done_after(self) -> list[str]:
         log = self.recording.log
         refused = next((place for place, done in enumerate(log) if done.error == self.mode.error), len(log))
-        if log[refused:] and log[refused].path.name == SETTINGS.name:
-            return []  # an engine that is entered looks at its housekeeping settings; no run rests on that look
+        if refused == 0 and log[0].path.name == SETTINGS.name:
+            return []  # an engine's look, as it is entered, at its housekeeping: no run rests on it. Later looks count
         late = [
             f"{done.operation} {_short(done.path, self.scene)}"
             for done in log[refused:]
