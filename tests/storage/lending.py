@@ -8,6 +8,11 @@ from pathlib import Path
 from treadle.storage.disk import Disk, RealDisk
 from treadle.storage.persist import project, promote
 from treadle.storage.persist_records import PersistSnapshot, Promotion
+from treadle.testkit.faults import Operation
+
+SHA_A = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+SHA_B = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d"
+WRITES: tuple[Operation, ...] = ("replace", "remove", "make_folder")
 
 
 class Chat:

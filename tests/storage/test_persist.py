@@ -20,11 +20,7 @@ from treadle.storage.persist import (
 from treadle.storage.persist_records import PersistSnapshot, Promotion
 from treadle.testkit.faults import FaultyDisk, Operation
 
-from .lending import Chat, put, tree
-
-SHA_A = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
-SHA_B = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d"
-WRITES: tuple[Operation, ...] = ("replace", "remove", "make_folder")
+from .lending import SHA_A, SHA_B, WRITES, Chat, put, tree
 
 
 @pytest.fixture
